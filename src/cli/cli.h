@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: one file a verb, which parses its arguments and prints. A verb returns the
+ * exit code of the program.
+ */
+#ifndef VT_CLI_CLI_H
+#define VT_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/options.h"
+#include "vatio/status.h"
+
+struct vt_verb {
+    const char *name;
+    const char *usage;   /* "MODEL [options]" */
+    const char *summary; /* one sentence */
+    const char *text;    /* more, for --help and the manual; may be NULL */
+    const struct vt_option_table *(*options)(void); /* NULL: none */
+    /* argv[0] is the verb. */
+    int (*run)(int argc, const char *const *argv);
+};
+
+/* The table of verbs. Static storage. */
+const struct vt_verb *vt_verbs(size_t *ret_n);
+const struct vt_verb *vt_verb_find(const char *name);
+
+int vt_verb_run(int argc, const char *const *argv);
+int vt_verb_job(int argc, const char *const *argv);
+int vt_verb_list(int argc, const char *const *argv);
+int vt_verb_inspect(int argc, const char *const *argv);
+int vt_verb_dump(int argc, const char *const *argv);
+int vt_verb_manual(int argc, const char *const *argv);
+int vt_verb_completion(int argc, const char *const *argv);
+
+const struct vt_option_table *vt_inspect_options(void);
+
+/* Prints "vatio: text" on standard error and returns the exit code of the error. */
+int vt_cli_fail(const struct vt_error *err);
+/* A usage error in printf's words; returns 2. */
+int vt_cli_usage(const char *fmt, ...) VT_PRINTF(1, 2);
+/* The width of the terminal behind `stream`, else of COLUMNS, else 100. */
+int vt_cli_columns(FILE *stream);
+void vt_cli_print_verb_help(const struct vt_verb *verb, FILE *out);
+/* Whether --help or -h stands among the arguments, before any "--". */
+bool vt_cli_wants_help(int argc, const char *const *argv);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verb_run.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/topology.h"
+#include "base/version.h"
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "run/run.h"
+
+struct printer {
+    struct vt_live live;
+    FILE *out;      /* standard output, or standard error under --json */
+    bool line_open; /* the header is printed, its end not yet */
+    const struct vt_job *job;
+};
+
+/* Ctrl-C reaches the run through its control; a handler takes no argument. */
+static struct vt_load_control control;
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&control.stop, true);
+}
+
+/* The first Ctrl-C ends the run and keeps what was measured, the second one kills. */
+static void catch_signals(struct sigaction before[2])
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, &before[0]);
+    (void)sigaction(SIGTERM, &action, &before[1]);
+}
+
+static void restore_signals(const struct sigaction before[2])
+{
+    (void)sigaction(SIGINT, &before[0], NULL);
+    (void)sigaction(SIGTERM, &before[1], NULL);
+}
+
+/* "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz" to "Intel Xeon Gold 6330". */
+static char *short_cpu_name(char *text, size_t size)
+{
+    static const char *const noise[] = {"(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"};
+    size_t n = 0;
+
+    for (const char *at = vt_topology()->cpu_model; *at != '\0' && *at != '@' && n + 1 < size;) {
+        size_t skip = 0;
+        for (size_t i = 0; i < sizeof noise / sizeof noise[0] && skip == 0; i++) {
+            skip = strncmp(at, noise[i], strlen(noise[i])) == 0 ? strlen(noise[i]) : 0;
+        }
+        if (skip > 0) {
+            at += skip;
+        } else {
+            text[n++] = *at++;
+        }
+    }
+    while (n > 0 && isspace((unsigned char)text[n - 1])) {
+        n--;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static void print_header(void *ctx, const struct vt_result *result, uint32_t scenarios)
+{
+    struct printer *printer = ctx;
+    char cpu[128], number[32], duration[32];
+    const struct vt_topology *machine = vt_topology();
+    int64_t each = printer->job->duration_ns;
+
+    (void)fprintf(printer->out, "vatio %s · %s", vt_version(), result->model_name);
+    if (result->model_parameters > 0) {
+        (void)fprintf(printer->out, " (%s parameters)",
+                      vt_count_text(result->model_parameters, number, sizeof number));
+    }
+    (void)fprintf(printer->out, " · %s on %u × %s (%s)", result->engine_name, machine->usable_cpus,
+                  short_cpu_name(cpu, sizeof cpu), vt_topology_isa());
+    if (result->official && each < 600 * VT_NS_PER_S) {
+        each = 600 * VT_NS_PER_S;
+    }
+    (void)fprintf(printer->out, " · %u scenario%s × %s", scenarios, scenarios == 1 ? "" : "s",
+                  vt_duration_text(each, duration, sizeof duration));
+    (void)fflush(printer->out);
+    printer->line_open = true;
+}
+
+static void print_estimate(void *ctx, const struct vt_result *result, int64_t total_ns)
+{
+    struct printer *printer = ctx;
+    char duration[32];
+
+    (void)fprintf(printer->out, ", about %s in all\n",
+                  vt_duration_text(total_ns, duration, sizeof duration));
+    printer->line_open = false;
+    (void)fprintf(printer->out, "%s · %s\n", result->engine_description,
+                  result->workload_description);
+    (void)fflush(printer->out);
+}
+
+static void close_line(struct printer *printer)
+{
+    if (printer->line_open) {
+        (void)fputc('\n', printer->out);
+        (void)fflush(printer->out);
+        printer->line_open = false;
+    }
+}
+
+static void on_phase_begin(void *ctx, const struct vt_run_phase *phase)
+{
+    struct printer *printer = ctx;
+    vt_live_phase_begin(&printer->live, phase);
+}
+
+static void on_phase_end(void *ctx)
+{
+    struct printer *printer = ctx;
+    vt_live_phase_end(&printer->live);
+}
+
+static int print_result(const struct printer *printer, const struct vt_result *result,
+                        const char *folder, struct vt_error *err)
+{
+    if (printer->job->json) {
+        char *json;
+        enum vt_status status = vt_result_json(result, err, &json);
+        if (status != VT_OK) {
+            return vt_cli_fail(err);
+        }
+        (void)fputs(json, stdout);
+        vt_free(json);
+    } else {
+        (void)fputc('\n', stdout);
+        vt_result_print_table(result, stdout, vt_cli_columns(stdout));
+        (void)printf("saved          %s  (result.json, records, MLPerf logs)\n", folder);
+    }
+    return vt_result_exit_code(result);
+}
+
+int vt_cli_run_job(const struct vt_options *options, const char *model)
+{
+    struct printer printer = {.job = options->values};
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_result *result = NULL;
+    const char *folder = NULL;
+    struct sigaction before[2];
+    struct vt_run_events events = {print_header, print_estimate, on_phase_begin, on_phase_end,
+                                   &printer};
+
+    printer.out = printer.job->json ? stderr : stdout;
+    memset(&control, 0, sizeof control);
+    catch_signals(before);
+    vt_live_start(&printer.live, &control);
+    enum vt_status status = vt_run(options, model, &control, &events, &err, &result, &folder);
+    vt_live_stop(&printer.live);
+    restore_signals(before);
+    close_line(&printer);
+    if (result == NULL) {
+        return vt_cli_fail(&err);
+    }
+    struct vt_error print_err = VT_ERROR_INIT;
+    int code = print_result(&printer, result, folder, &print_err);
+    if (status != VT_OK) {
+        /* The figures are on the screen; that they could not be saved decides the exit code. */
+        code = vt_cli_fail(&err);
+    }
+    vt_run_result_free(result);
+    return code;
+}
+
+int vt_verb_run(int argc, const char *const *argv)
+{
+    struct vt_job job;
+    struct vt_options options = {0};
+    struct vt_error err = VT_ERROR_INIT;
+    int code;
+
+    enum vt_status status = vt_options_init(&options, vt_job_options(), &job, &err);
+    if (status == VT_OK) {
+        status = vt_options_parse(&options, argc, argv, &err);
+    }
+    if (status != VT_OK) {
+        vt_options_release(&options);
+        return vt_cli_fail(&err);
+    }
+    const char *model = options.n_positional > 0 ? options.positional[0] : job.model;
+    if (options.n_positional > 1) {
+        code = vt_cli_usage("run: '%s' is one argument too many, one MODEL is measured at a time",
+                            options.positional[1]);
+    } else if (model == NULL || model[0] == '\0') {
+        code = vt_cli_usage("run: a model is needed, as in 'vatio run digits' (vatio list names "
+                            "the built-in ones)");
+    } else {
+        code = vt_cli_run_job(&options, model);
+    }
+    vt_options_release(&options);
+    return code;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/native/native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/topology.h"
+
+static const char *const setting_keys[] = {"affinity", "plans", "spin-us"};
+#define N_SETTINGS (sizeof(setting_keys) / sizeof(setting_keys[0]))
+
+static enum vt_status read_settings(struct vt_native_engine *engine,
+                                    const struct vt_engine_config *config, struct vt_error *err)
+{
+    int64_t affinity = 0, plans = 0, spin_us = 0;
+    enum vt_status status =
+        vt_engine_check_settings(config, "native", setting_keys, N_SETTINGS, err);
+    if (status == VT_OK) {
+        status = vt_engine_setting_int(config, "affinity", 0, 0, 1, err, &affinity);
+    }
+    if (status == VT_OK) {
+        status = vt_engine_setting_int(config, "plans", 32, 1, 256, err, &plans);
+    }
+    if (status == VT_OK) {
+        status = vt_engine_setting_int(config, "spin-us", 50, 0, 10000, err, &spin_us);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    const struct vt_topology *topology = vt_topology();
+    engine->lanes = config->lanes > 0 ? config->lanes : 1;
+    engine->threads = config->threads > 0 ? config->threads : topology->usable_cpus;
+    if (engine->threads < engine->lanes) {
+        engine->threads = engine->lanes; /* at least one each */
+    }
+    engine->affinity = affinity != 0;
+    engine->plans_a_lane = (uint32_t)plans;
+    engine->idle_spin_ns = spin_us * VT_NS_PER_US;
+    /* A quarter of the machine for what might be needed again. */
+    uint64_t share = topology->memory_bytes / 4 / engine->lanes;
+    engine->plan_bytes_a_lane = share < SIZE_MAX ? (size_t)share : SIZE_MAX;
+    return VT_OK;
+}
+
+/* --- can it be planned?
+ * ------------------------------------------------------------------------------ */
+
+/* Inputs of the signature with `batch` samples. False when another extent is open. */
+static bool inputs_for_batch(const struct vt_engine_model *item, int64_t batch,
+                             struct vt_tensor *ret_inputs)
+{
+    for (uint32_t i = 0; i < item->signature.n_inputs; i++) {
+        const struct vt_port *port = &item->signature.inputs[i];
+        if (port->rank > VT_RANK_MAX) {
+            return false;
+        }
+        ret_inputs[i] = (struct vt_tensor){.dtype = port->dtype, .rank = port->rank};
+        for (uint32_t d = 0; d < port->rank; d++) {
+            if (port->dim[d] < 0 && d > 0) {
+                return false;
+            }
+            ret_inputs[i].dim[d] = port->dim[d] >= 0 ? port->dim[d] : batch;
+        }
+        if (!vt_shape_bytes(port->dtype, ret_inputs[i].dim, port->rank, &ret_inputs[i].bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, int64_t batch,
+                               struct vt_tensor *inputs, struct vt_error *err)
+{
+    struct vt_engine_model *item = &engine->models.items[graph];
+    struct vt_plan *plan = NULL;
+    if (!inputs_for_batch(item, batch, inputs)) {
+        return VT_OK; /* the first request will tell */
+    }
+    enum vt_status status = vt_plan_new(item->model, engine->weights[graph], NULL, inputs,
+                                        item->signature.n_inputs, err, &plan);
+    vt_plan_free(plan);
+    return status;
+}
+
+/*
+ * Finds out at once what the model cannot do: an operator without a kernel is an error of open(),
+ * and a model whose batch is open by its signature but fixed by its nodes takes one sample.
+ */
+static enum vt_status probe_graph(struct vt_native_engine *engine, uint32_t graph,
+                                  struct vt_error *err)
+{
+    const struct vt_engine_model *item = &engine->models.items[graph];
+    struct vt_tensor *inputs = vt_calloc((size_t)item->signature.n_inputs + 1, sizeof(*inputs));
+    if (inputs == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for opening the model");
+    }
+    struct vt_error quiet = VT_ERROR_INIT;
+    enum vt_status status = VT_ERR_UNSUPPORTED;
+    if (item->any_batch) {
+        status = try_plan(engine, graph, 2, inputs, &quiet);
+    }
+    if (status != VT_OK) {
+        engine->max_batch = 1;
+        status = try_plan(engine, graph, 1, inputs, err);
+    }
+    vt_free(inputs);
+    return status;
+}
+
+/* --- the seam
+ * ------------------------------------------------------------------------------------------ */
+
+static void native_close(void *context)
+{
+    struct vt_native_engine *engine = context;
+    if (engine == NULL) {
+        return;
+    }
+    for (uint32_t g = 0; engine->weights != NULL && g < engine->models.n; g++) {
+        vt_weights_free(engine->weights[g]);
+    }
+    vt_free(engine->weights);
+    vt_engine_models_release(&engine->models);
+    vt_free(engine);
+}
+
+static enum vt_status load(struct vt_native_engine *engine, const struct vt_bundle *bundle,
+                           const struct vt_engine_config *config, struct vt_error *err)
+{
+    enum vt_status status = read_settings(engine, config, err);
+    if (status == VT_OK) {
+        status = vt_engine_models_open(&engine->models, bundle, config, err);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    engine->max_batch = VT_ANY_BATCH;
+    engine->weights = vt_calloc(engine->models.n, sizeof(*engine->weights));
+    if (engine->weights == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the native engine");
+    }
+    for (uint32_t g = 0; g < engine->models.n && status == VT_OK; g++) {
+        status = vt_weights_new(engine->models.items[g].model, err, &engine->weights[g]);
+        if (status == VT_OK) {
+            status = probe_graph(engine, g, err);
+        }
+    }
+    return status;
+}
+
+static enum vt_status native_open(const struct vt_bundle *bundle,
+                                  const struct vt_engine_config *config, struct vt_error *err,
+                                  void **ret_engine)
+{
+    struct vt_native_engine *engine = vt_calloc(1, sizeof(*engine));
+    if (engine == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the native engine");
+    }
+    enum vt_status status = load(engine, bundle, config, err);
+    if (status != VT_OK) {
+        native_close(engine);
+        return status;
+    }
+    *ret_engine = engine;
+    return VT_OK;
+}
+
+static enum vt_status native_signature(void *context, uint32_t graph, struct vt_error *err,
+                                       struct vt_signature *ret_signature)
+{
+    const struct vt_native_engine *engine = context;
+    return vt_engine_models_signature(&engine->models, graph, err, ret_signature);
+}
+
+static enum vt_status native_caps(void *context, struct vt_error *err,
+                                  struct vt_engine_caps *ret_caps)
+{
+    const struct vt_native_engine *engine = context;
+    (void)err;
+    ret_caps->max_batch = engine->max_batch;
+    ret_caps->best_batch = 0;
+    ret_caps->best_lanes = 0;
+    ret_caps->max_in_flight = VT_NATIVE_IN_FLIGHT;
+    ret_caps->uses_cpu = true;
+    snprintf(ret_caps->precision, sizeof(ret_caps->precision), "fp32");
+    snprintf(ret_caps->description, sizeof(ret_caps->description), "native fp32 on %s, %u thread%s",
+             vt_topology_isa(), engine->threads, engine->threads == 1 ? "" : "s");
+    return VT_OK;
+}
+
+const struct vt_engine_ops vt_native_engine = {
+    .api_version = VT_ENGINE_API_VERSION,
+    .struct_size = sizeof(struct vt_engine_ops),
+    .name = "native",
+    .summary = "vatio's own engine on this machine's CPU",
+    .open = native_open,
+    .close = native_close,
+    .signature = native_signature,
+    .caps = native_caps,
+    .lane_open = vt_native_lane_open,
+    .lane_close = vt_native_lane_close,
+    .submit = vt_native_submit,
+    .wait = vt_native_wait,
+    .cancel = vt_native_cancel,
+};

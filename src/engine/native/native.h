@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vatio's own engine: the plan of plan/plan.h on this machine's CPU.
+ *
+ * A lane has its threads, its plans (one for every shape of input that it has met, the least
+ * recently used one going first) and a short queue. Requests are computed by the thread that
+ * waits for them; nothing runs between the calls.
+ *
+ * Settings (--engine-option KEY=VALUE):
+ *   affinity  1: worker threads are bound to cores of their own; 0 (default): they are not
+ *   plans     plans that a lane keeps at most, 1 to 256 (default 32)
+ *   spin-us   how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
+ */
+#ifndef VT_ENGINE_NATIVE_NATIVE_H
+#define VT_ENGINE_NATIVE_NATIVE_H
+
+#include "engine/models.h"
+#include "plan/plan.h"
+
+#define VT_NATIVE_IN_FLIGHT 16u
+
+struct vt_native_engine {
+    struct vt_engine_models models;
+    struct vt_weights **weights; /* by graph */
+    uint32_t threads, lanes;
+    uint32_t max_batch;
+    uint32_t plans_a_lane;
+    size_t plan_bytes_a_lane; /* arenas that a lane keeps at most, besides the one in use */
+    int64_t idle_spin_ns;
+    bool affinity;
+};
+
+/* native.c */
+extern const struct vt_engine_ops vt_native_engine;
+
+/* lane.c: the seam's slots that concern a lane. */
+enum vt_status vt_native_lane_open(void *engine, uint32_t index, struct vt_error *err,
+                                   void **ret_lane);
+void vt_native_lane_close(void *engine, void *lane);
+enum vt_status vt_native_submit(void *engine, void *lane, const struct vt_request *requests,
+                                uint32_t n, struct vt_error *err);
+enum vt_status vt_native_wait(void *engine, void *lane, uint32_t min, uint32_t max,
+                              int64_t deadline_ns, struct vt_error *err,
+                              struct vt_event *ret_events, uint32_t *ret_n);
+void vt_native_cancel(void *engine, void *lane, uint64_t id);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shapes of elementwise operators: one input, two or many that are broadcast, conversions.
+ */
+#include "graph/infer.h"
+
+static enum vt_dtype type_of(const struct vt_infer *infer, uint32_t i)
+{
+    const struct vt_shape_info *in = vt_infer_input(infer, i);
+    return in != NULL ? in->dtype : VT_UNDEFINED;
+}
+
+static enum vt_status same(const struct vt_infer *infer, uint32_t types)
+{
+    enum vt_status status = vt_infer_types(infer, 0, types);
+    if (status == VT_OK) {
+        vt_infer_copy(infer, 0, vt_infer_input(infer, 0));
+    }
+    return status;
+}
+
+enum vt_status vt_infer_same_float(const struct vt_infer *infer)
+{
+    return same(infer, VT_TYPES_FLOAT);
+}
+
+enum vt_status vt_infer_same_number(const struct vt_infer *infer)
+{
+    return same(infer, VT_TYPES_NUMBER);
+}
+
+enum vt_status vt_infer_identity(const struct vt_infer *infer)
+{
+    vt_infer_copy(infer, 0, vt_infer_input(infer, 0));
+    return VT_OK;
+}
+
+enum vt_status vt_infer_not(const struct vt_infer *infer)
+{
+    return same(infer, VT_TYPES_BOOL);
+}
+
+enum vt_status vt_infer_bitwise_not(const struct vt_infer *infer)
+{
+    return same(infer, VT_TYPES_INTEGER);
+}
+
+/* The shape of input 0 with another element type. */
+static void same_shape(const struct vt_infer *infer, uint32_t output, enum vt_dtype dtype)
+{
+    struct vt_shape_info *out = vt_infer_output(infer, output);
+    vt_infer_copy(infer, output, vt_infer_input(infer, 0));
+    if (out != NULL) {
+        out->dtype = dtype;
+    }
+}
+
+enum vt_status vt_infer_is_float(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_FLOAT);
+    if (status == VT_OK) {
+        same_shape(infer, 0, VT_BOOL);
+    }
+    return status;
+}
+
+static enum vt_status broadcast_same(const struct vt_infer *infer, uint32_t types,
+                                     enum vt_dtype result)
+{
+    enum vt_dtype dtype = result;
+    enum vt_status status = vt_infer_same_types(infer, 0, UINT32_MAX - 1, types);
+
+    for (uint32_t i = 0; dtype == VT_UNDEFINED && i < infer->node->n_inputs; i++) {
+        dtype = type_of(infer, i);
+    }
+    return status != VT_OK ? status : vt_infer_broadcast(infer, 0, infer->node->n_inputs, dtype);
+}
+
+enum vt_status vt_infer_arithmetic(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
+}
+
+enum vt_status vt_infer_variadic_number(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
+}
+
+enum vt_status vt_infer_variadic_float(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_FLOAT, VT_UNDEFINED);
+}
+
+enum vt_status vt_infer_bitwise(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_INTEGER, VT_UNDEFINED);
+}
+
+enum vt_status vt_infer_bit_shift(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_UNSIGNED, VT_UNDEFINED);
+}
+
+enum vt_status vt_infer_logic(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_BOOL, VT_BOOL);
+}
+
+enum vt_status vt_infer_compare(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_NUMBER, VT_BOOL);
+}
+
+enum vt_status vt_infer_equal(const struct vt_infer *infer)
+{
+    return broadcast_same(infer, VT_TYPES_NUMBER | VT_TYPES_BOOL, VT_BOOL);
+}
+
+/* From opset 12 on the exponent may be of another type; the result has the base's. */
+enum vt_status vt_infer_pow(const struct vt_infer *infer)
+{
+    if (infer->node->opset < 12) {
+        return broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
+    }
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_NUMBER);
+    if (status == VT_OK) {
+        status = vt_infer_types(infer, 1, VT_TYPES_NUMBER);
+    }
+    return status != VT_OK ? status : vt_infer_broadcast(infer, 0, 2, type_of(infer, 0));
+}
+
+/* The slope is broadcast to the input, never the other way round. */
+enum vt_status vt_infer_prelu(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+
+    enum vt_status status = broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
+    if (status != VT_OK) {
+        return status;
+    }
+    struct vt_shape_info *out = vt_infer_output(infer, 0);
+    if (!vt_infer_ranked(x) || !vt_infer_ranked(out)) {
+        return VT_OK;
+    }
+    if (x->rank != out->rank) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "its slope has more dimensions than its input");
+    }
+    for (uint32_t d = 0; d < x->rank; d++) {
+        status = vt_infer_same_extent(infer, vt_extent_get(x, d), vt_extent_get(out, d),
+                                      "the extents of input and slope");
+        if (status != VT_OK) {
+            return status;
+        }
+    }
+    vt_infer_copy(infer, 0, x);
+    return VT_OK;
+}
+
+enum vt_status vt_infer_where(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_BOOL);
+    if (status == VT_OK) {
+        status = vt_infer_same_types(infer, 1, 2, VT_TYPES_NUMBER | VT_TYPES_BOOL);
+    }
+    enum vt_dtype dtype = type_of(infer, 1) != VT_UNDEFINED ? type_of(infer, 1) : type_of(infer, 2);
+    return status != VT_OK ? status : vt_infer_broadcast(infer, 0, 3, dtype);
+}
+
+/* Bounds are attributes before opset 11, inputs (scalars) from then on. */
+enum vt_status vt_infer_clip(const struct vt_infer *infer)
+{
+    if (infer->node->opset < 11 && infer->node->n_inputs > 1) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "bounds are attributes before opset 11");
+    }
+    enum vt_status status = vt_infer_same_types(infer, 0, 2, VT_TYPES_NUMBER);
+    for (uint32_t i = 1; status == VT_OK && i <= 2; i++) {
+        const struct vt_shape_info *bound = vt_infer_input(infer, i);
+        struct vt_extent n = bound != NULL ? vt_infer_elements(bound) : vt_extent_of(1);
+        if (n.dim >= 0 && n.dim != 1) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "bound %u must be one number, it has %lld",
+                                 i, (long long)n.dim);
+        }
+    }
+    if (status == VT_OK) {
+        vt_infer_copy(infer, 0, vt_infer_input(infer, 0));
+    }
+    return status;
+}
+
+/* The mask has the input's type before opset 10 and is of truth values from then on. */
+enum vt_status vt_infer_dropout(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_FLOAT);
+    if (status != VT_OK) {
+        return status;
+    }
+    vt_infer_copy(infer, 0, vt_infer_input(infer, 0));
+    same_shape(infer, 1, infer->node->opset < 10 ? type_of(infer, 0) : VT_BOOL);
+    return VT_OK;
+}
+
+static bool castable(int64_t dtype)
+{
+    uint32_t types = VT_TYPES_NUMBER | VT_TYPES_BOOL;
+    return dtype > 0 && dtype <= VT_BF16 && (types & VT_TYPE_BIT(dtype)) != 0;
+}
+
+enum vt_status vt_infer_cast(const struct vt_infer *infer)
+{
+    int64_t to = vt_node_int(infer->node, "to", 0);
+
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_NUMBER | VT_TYPES_BOOL);
+    if (status != VT_OK) {
+        return status;
+    }
+    if (!castable(to)) {
+        return vt_infer_fail(infer, VT_ERR_UNSUPPORTED, "a cast to type %lld (%s) is not supported",
+                             (long long)to, vt_dtype_name((enum vt_dtype)to));
+    }
+    same_shape(infer, 0, (enum vt_dtype)to);
+    return VT_OK;
+}
+
+enum vt_status vt_infer_cast_like(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_NUMBER | VT_TYPES_BOOL);
+    if (status == VT_OK) {
+        status = vt_infer_types(infer, 1, VT_TYPES_NUMBER | VT_TYPES_BOOL);
+    }
+    if (status == VT_OK) {
+        same_shape(infer, 0, type_of(infer, 1));
+    }
+    return status;
+}
+
+enum vt_status vt_infer_cum_sum(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    struct vt_infer_list axis;
+
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_NUMBER);
+    if (status == VT_OK) {
+        status = vt_infer_input_list(infer, 1, &axis);
+    }
+    if (status == VT_OK && axis.known && axis.n != 1) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "its axis must be one number");
+    }
+    if (status == VT_OK && axis.known && vt_infer_ranked(x)) {
+        status = vt_infer_axes(infer, x->rank, &axis);
+    }
+    if (status == VT_OK) {
+        vt_infer_copy(infer, 0, x);
+    }
+    return status;
+}
+
+/* A scale or zero point is one number, or one for each position on the axis (opset 13). */
+static enum vt_status check_scale(const struct vt_infer *infer, uint32_t i)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    const struct vt_shape_info *scale = vt_infer_input(infer, i);
+    uint32_t axis = 0;
+
+    if (!vt_infer_ranked(x) || !vt_infer_ranked(scale) || scale->rank == 0 ||
+        vt_infer_elements(scale).dim == 1) {
+        return VT_OK;
+    }
+    if (scale->rank > 1 || infer->node->opset < 13) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "input %u must be one number (a list from opset 13 on)", i);
+    }
+    enum vt_status status =
+        vt_infer_axis(infer, vt_node_int(infer->node, "axis", 1), x->rank, &axis);
+    return status != VT_OK ? status
+                           : vt_infer_same_extent(infer, vt_extent_get(scale, 0),
+                                                  vt_extent_get(x, axis), "scale and axis");
+}
+
+static enum vt_status check_scales(const struct vt_infer *infer)
+{
+    enum vt_status status = check_scale(infer, 1);
+    return status != VT_OK ? status : check_scale(infer, 2);
+}
+
+enum vt_status vt_infer_quantize(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPE_BIT(VT_F32) | VT_TYPE_BIT(VT_I32));
+    if (status == VT_OK) {
+        status = vt_infer_types(infer, 2, VT_TYPES_BYTE);
+    }
+    if (status == VT_OK) {
+        status = check_scales(infer);
+    }
+    if (status == VT_OK) {
+        same_shape(infer, 0, vt_infer_input(infer, 2) != NULL ? type_of(infer, 2) : VT_U8);
+    }
+    return status;
+}
+
+enum vt_status vt_infer_dequantize(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_BYTE | VT_TYPE_BIT(VT_I32));
+    if (status == VT_OK) {
+        status = vt_infer_types(infer, 1, VT_TYPE_BIT(VT_F32));
+    }
+    if (status == VT_OK) {
+        status = check_scales(infer);
+    }
+    if (status == VT_OK) {
+        same_shape(infer, 0, VT_F32);
+    }
+    return status;
+}
+
+enum vt_status vt_infer_dynamic_quantize(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPE_BIT(VT_F32));
+    if (status == VT_OK) {
+        same_shape(infer, 0, VT_U8);
+        status = vt_infer_set(infer, 1, VT_F32, 0);
+    }
+    return status != VT_OK ? status : vt_infer_set(infer, 2, VT_U8, 0);
+}
+
+enum vt_status vt_infer_trilu(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+
+    if (vt_infer_ranked(x) && x->rank < 2) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "needs two dimensions, its input has %u",
+                             x->rank);
+    }
+    enum vt_status status = vt_infer_types(infer, 1, VT_TYPE_BIT(VT_I64));
+    if (status == VT_OK) {
+        vt_infer_copy(infer, 0, x);
+    }
+    return status;
+}

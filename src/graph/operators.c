@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of operators, and what can be checked about a node without knowing a shape.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "graph/import.h"
+#include "graph/infer.h"
+
+static const struct vt_operator operators[] = {
+#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost)                        \
+    {#name, "", min, max, in_min, in_max, out_min, out_max, vt_infer_##function},
+#define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max)                                \
+    {#name, "", min, max, in_min, in_max, out_min, out_max, NULL},
+#include "graph/operators.inc"
+#undef X
+#undef X_CONTROL
+};
+#define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
+
+const struct vt_operator *vt_operator_table(size_t *ret_n)
+{
+    *ret_n = N_OPERATORS;
+    return operators;
+}
+
+static int compare_name(const void *name, const void *entry)
+{
+    return strcmp(name, ((const struct vt_operator *)entry)->name);
+}
+
+const struct vt_operator *vt_operator_find(const char *domain, const char *name)
+{
+    if (domain[0] != '\0' && strcmp(domain, "ai.onnx") != 0) {
+        return NULL;
+    }
+    return bsearch(name, operators, N_OPERATORS, sizeof(operators[0]), compare_name);
+}
+
+const char *vt_operator_nearest(const char *name)
+{
+    const char *names[N_OPERATORS];
+
+    for (size_t i = 0; i < N_OPERATORS; i++) {
+        names[i] = operators[i].name;
+    }
+    return strlen(name) < 64 ? vt_nearest_name(name, names, N_OPERATORS) : NULL;
+}
+
+/* The types of attributes. ONNX uses a name with one type throughout; Pad's value is apart. */
+static const struct {
+    const char *name;
+    enum vt_attr_type type;
+} attr_types[] = {
+    {"activation_alpha", VT_ATTR_FLOATS},
+    {"activation_beta", VT_ATTR_FLOATS},
+    {"activations", VT_ATTR_STRINGS},
+    {"align_corners", VT_ATTR_INT},
+    {"allowzero", VT_ATTR_INT},
+    {"alpha", VT_ATTR_FLOAT},
+    {"antialias", VT_ATTR_INT},
+    {"auto_pad", VT_ATTR_STRING},
+    {"axes", VT_ATTR_INTS},
+    {"axis", VT_ATTR_INT},
+    {"batch_axis", VT_ATTR_INT},
+    {"batch_dims", VT_ATTR_INT},
+    {"beta", VT_ATTR_FLOAT},
+    {"bias", VT_ATTR_FLOAT},
+    {"blocksize", VT_ATTR_INT},
+    {"body", VT_ATTR_GRAPH},
+    {"ceil_mode", VT_ATTR_INT},
+    {"center_point_box", VT_ATTR_INT},
+    {"clip", VT_ATTR_FLOAT},
+    {"coordinate_transformation_mode", VT_ATTR_STRING},
+    {"count_include_pad", VT_ATTR_INT},
+    {"cubic_coeff_a", VT_ATTR_FLOAT},
+    {"detect_negative", VT_ATTR_INT},
+    {"detect_positive", VT_ATTR_INT},
+    {"dilations", VT_ATTR_INTS},
+    {"direction", VT_ATTR_STRING},
+    {"dtype", VT_ATTR_INT},
+    {"else_branch", VT_ATTR_GRAPH},
+    {"end", VT_ATTR_INT},
+    {"ends", VT_ATTR_INTS},
+    {"epsilon", VT_ATTR_FLOAT},
+    {"exclude_outside", VT_ATTR_INT},
+    {"exclusive", VT_ATTR_INT},
+    {"extrapolation_value", VT_ATTR_FLOAT},
+    {"fmod", VT_ATTR_INT},
+    {"gamma", VT_ATTR_FLOAT},
+    {"group", VT_ATTR_INT},
+    {"hidden_size", VT_ATTR_INT},
+    {"input_forget", VT_ATTR_INT},
+    {"k", VT_ATTR_INT},
+    {"keep_aspect_ratio_policy", VT_ATTR_STRING},
+    {"keepdims", VT_ATTR_INT},
+    {"kernel_shape", VT_ATTR_INTS},
+    {"lambd", VT_ATTR_FLOAT},
+    {"largest", VT_ATTR_INT},
+    {"layout", VT_ATTR_INT},
+    {"linear_before_reset", VT_ATTR_INT},
+    {"max", VT_ATTR_FLOAT},
+    {"min", VT_ATTR_FLOAT},
+    {"mode", VT_ATTR_STRING},
+    {"momentum", VT_ATTR_FLOAT},
+    {"nearest_mode", VT_ATTR_STRING},
+    {"noop_with_empty_axes", VT_ATTR_INT},
+    {"num_groups", VT_ATTR_INT},
+    {"num_outputs", VT_ATTR_INT},
+    {"output_height", VT_ATTR_INT},
+    {"output_padding", VT_ATTR_INTS},
+    {"output_shape", VT_ATTR_INTS},
+    {"output_width", VT_ATTR_INT},
+    {"p", VT_ATTR_INT},
+    {"padding_mode", VT_ATTR_STRING},
+    {"pads", VT_ATTR_INTS},
+    {"perm", VT_ATTR_INTS},
+    {"ratio", VT_ATTR_FLOAT},
+    {"reduction", VT_ATTR_STRING},
+    {"reverse", VT_ATTR_INT},
+    {"sampling_ratio", VT_ATTR_INT},
+    {"scale", VT_ATTR_FLOAT},
+    {"scales", VT_ATTR_FLOATS},
+    {"seed", VT_ATTR_INT},
+    {"size", VT_ATTR_INT},
+    {"sorted", VT_ATTR_INT},
+    {"spatial", VT_ATTR_INT},
+    {"spatial_scale", VT_ATTR_FLOAT},
+    {"split", VT_ATTR_INTS},
+    {"start", VT_ATTR_INT},
+    {"starts", VT_ATTR_INTS},
+    {"stash_type", VT_ATTR_INT},
+    {"storage_order", VT_ATTR_INT},
+    {"strides", VT_ATTR_INTS},
+    {"then_branch", VT_ATTR_GRAPH},
+    {"time_axis", VT_ATTR_INT},
+    {"to", VT_ATTR_INT},
+    {"training_mode", VT_ATTR_INT},
+    {"transA", VT_ATTR_INT},
+    {"transB", VT_ATTR_INT},
+    {"upper", VT_ATTR_INT},
+    {"value", VT_ATTR_TENSOR},
+    {"value_float", VT_ATTR_FLOAT},
+    {"value_floats", VT_ATTR_FLOATS},
+    {"value_int", VT_ATTR_INT},
+    {"value_ints", VT_ATTR_INTS},
+};
+
+enum vt_attr_type vt_operator_attr_type(const char *op, const char *attr)
+{
+    if (strcmp(attr, "value") == 0 && strcmp(op, "Pad") == 0) {
+        return VT_ATTR_FLOAT;
+    }
+    for (size_t i = 0; i < sizeof(attr_types) / sizeof(attr_types[0]); i++) {
+        if (strcmp(attr_types[i].name, attr) == 0) {
+            return attr_types[i].type;
+        }
+    }
+    return 0;
+}
+
+/* "2", "1 to 5", "1 or more". */
+static const char *range_text(uint32_t min, uint32_t max, char *text, size_t size)
+{
+    if (max == UINT32_MAX) {
+        (void)snprintf(text, size, "%u or more", min);
+    } else if (min == max) {
+        (void)snprintf(text, size, "%u", min);
+    } else {
+        (void)snprintf(text, size, "%u to %u", min, max);
+    }
+    return text;
+}
+
+/* A branch takes nothing and gives what the node gives. */
+static enum vt_status check_branch(const struct vt_node *node, const char *name,
+                                   struct vt_error *err)
+{
+    const struct vt_attr *attr = vt_node_attr(node, name);
+
+    if (attr == NULL) {
+        return vt_error_set(err, VT_ERR_FORMAT, "attribute %s is missing", name);
+    }
+    if (attr->graph->n_inputs != 0 || attr->graph->n_outputs != node->n_outputs) {
+        return vt_error_set(err, VT_ERR_FORMAT,
+                            "%s has %u inputs and %u outputs, 0 and %u are needed", name,
+                            attr->graph->n_inputs, attr->graph->n_outputs, node->n_outputs);
+    }
+    return VT_OK;
+}
+
+/*
+ * Loop(trips, condition, v…) with a body (iteration, condition, v…) -> (condition, v…, scan…) and
+ * outputs (v…, scan…).
+ */
+static enum vt_status check_loop(const struct vt_node *node, struct vt_error *err)
+{
+    const struct vt_attr *attr = vt_node_attr(node, "body");
+
+    if (attr == NULL) {
+        return vt_error_set(err, VT_ERR_FORMAT, "attribute body is missing");
+    }
+    const struct vt_graph *body = attr->graph;
+    if (body->n_inputs != node->n_inputs) {
+        return vt_error_set(err, VT_ERR_FORMAT,
+                            "its body has %u inputs, the node has %u: they must be as many",
+                            body->n_inputs, node->n_inputs);
+    }
+    if (body->n_outputs != node->n_outputs + 1 || node->n_outputs + 2 < node->n_inputs) {
+        return vt_error_set(err, VT_ERR_FORMAT,
+                            "its body has %u outputs, the node %u and %u carried values: the body "
+                            "has one more than the node, the node at least the carried values",
+                            body->n_outputs, node->n_outputs, node->n_inputs - 2);
+    }
+    for (uint32_t i = 2; i < node->n_inputs; i++) {
+        if (node->inputs[i] == VT_NO_VALUE) {
+            return vt_error_set(err, VT_ERR_FORMAT, "carried value %u is omitted", i - 2);
+        }
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_operator_check(const struct vt_node *node, struct vt_error *err)
+{
+    const struct vt_operator *op = node->operator;
+    char text[32];
+
+    if (node->n_inputs < op->min_inputs || node->n_inputs > op->max_inputs) {
+        return vt_error_set(err, VT_ERR_FORMAT, "has %u inputs, %s are allowed", node->n_inputs,
+                            range_text(op->min_inputs, op->max_inputs, text, sizeof(text)));
+    }
+    if (node->n_outputs < op->min_outputs || node->n_outputs > op->max_outputs) {
+        return vt_error_set(err, VT_ERR_FORMAT, "has %u outputs, %s are allowed", node->n_outputs,
+                            range_text(op->min_outputs, op->max_outputs, text, sizeof(text)));
+    }
+    for (uint32_t i = 0; op->infer != NULL && i < op->min_inputs; i++) {
+        if (node->inputs[i] == VT_NO_VALUE) {
+            return vt_error_set(err, VT_ERR_FORMAT, "input %u is omitted but needed", i);
+        }
+    }
+    if (strcmp(op->name, "If") == 0) {
+        enum vt_status status = node->inputs[0] != VT_NO_VALUE
+                                    ? check_branch(node, "then_branch", err)
+                                    : vt_error_set(err, VT_ERR_FORMAT, "its condition is omitted");
+        return status != VT_OK ? status : check_branch(node, "else_branch", err);
+    }
+    return strcmp(op->name, "Loop") == 0 ? check_loop(node, err) : VT_OK;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/conv/ways.h"
+
+struct product {
+    const struct vt_conv *conv;
+    const struct vt_conv_data *data;
+};
+
+static int64_t panel_floats(const struct vt_conv *conv)
+{
+    size_t floats = 0;
+    (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
+                                &floats);
+    return (int64_t)floats;
+}
+
+size_t vt_conv_transpose_packed_floats(const struct vt_conv *conv)
+{
+    return (size_t)(conv->groups * panel_floats(conv));
+}
+
+void vt_conv_transpose_pack(const struct vt_conv *conv, const float *weights, float *ret_packed)
+{
+    const int64_t taps = conv_volume(conv->kernel), mr = conv->gemm->mr;
+    const int64_t outs = conv->out_channels / conv->groups, depth = conv_depth(conv);
+    const int64_t padded = (outs + mr - 1) / mr * mr;
+    /* Step k is (input channel, tap); its row of output channels is `taps` apart in memory. */
+    for (int64_t g = 0; g < conv->groups; g++) {
+        const float *group = weights + g * depth / taps * outs * taps;
+        float *packed = ret_packed + g * panel_floats(conv);
+        for (int64_t k = 0; k < depth; k++) {
+            const int64_t k0 = k / VT_GEMM_KC * VT_GEMM_KC;
+            const int64_t kc = depth - k0 < VT_GEMM_KC ? depth - k0 : VT_GEMM_KC;
+            const float *column = group + k / taps * outs * taps + k % taps;
+            for (int64_t m = 0; m < padded; m++)
+                packed[k0 * padded + m / mr * mr * kc + (k - k0) * mr + m % mr] =
+                    m < outs ? column[m * taps] : 0.0f;
+        }
+    }
+}
+
+/* The input position that a tap brings to output o, or -1. */
+static int64_t source_of(const struct vt_conv *conv, int axis, int64_t o, int64_t tap)
+{
+    const int64_t reach = o + conv->pad[axis] - tap * conv->dilation[axis];
+    if (reach < 0 || reach % conv->stride[axis] != 0)
+        return -1;
+    const int64_t i = reach / conv->stride[axis];
+    return i < conv->in[axis] ? i : -1;
+}
+
+static void pack_sources(const void *ctx, uint32_t nr, int64_t batch, int64_t k0, int64_t kc,
+                         int64_t n0, int64_t nc, float *out)
+{
+    const struct product *p = ctx;
+    const struct vt_conv *conv = p->conv;
+    const int64_t taps = conv_volume(conv->kernel), volume = conv_volume(conv->in);
+    const float *image = p->data->input + batch * (conv->in_channels / conv->groups) * volume;
+
+    for (int64_t n = n0; n < n0 + nc; n += nr) {
+        for (int64_t k = k0; k < k0 + kc; k++, out += nr) {
+            const int64_t tap = k % taps;
+            const int64_t kz = tap / conv->kernel[2] / conv->kernel[1];
+            const int64_t ky = tap / conv->kernel[2] % conv->kernel[1];
+            const int64_t kx = tap % conv->kernel[2];
+            int64_t x = n % conv->out[2], y = n / conv->out[2] % conv->out[1];
+            int64_t z = n / conv->out[2] / conv->out[1];
+            int64_t iz = source_of(conv, 0, z, kz), iy = source_of(conv, 1, y, ky);
+            for (int64_t i = 0; i < nr; i++) {
+                const int64_t ix = source_of(conv, 2, x, kx);
+                const bool inside = n + i < n0 + nc && iz >= 0 && iy >= 0 && ix >= 0;
+                out[i] = inside
+                             ? image[k / taps * volume + (iz * conv->in[1] + iy) * conv->in[2] + ix]
+                             : 0.0f;
+                if (++x < conv->out[2])
+                    continue;
+                x = 0;
+                if (++y == conv->out[1]) {
+                    y = 0;
+                    z++;
+                }
+                iz = source_of(conv, 0, z, kz);
+                iy = source_of(conv, 1, y, ky);
+            }
+        }
+    }
+}
+
+static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
+{
+    const struct product *p = ctx;
+    const struct vt_conv *conv = p->conv;
+    const int64_t outs = conv->out_channels / conv->groups, group = batch % conv->groups;
+    const int64_t offset = batch * outs * conv_volume(conv->out);
+    ret->a = p->data->packed + group * panel_floats(conv);
+    ret->c = p->data->output + offset;
+    if (p->data->bias != NULL)
+        ret->row_bias = p->data->bias + group * outs;
+    if (p->data->residual != NULL)
+        ret->residual = p->data->residual + offset;
+}
+
+static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
+                         const struct product *product)
+{
+    *gemm = (struct vt_gemm){.kernel = conv->gemm,
+                             .m = conv->out_channels / conv->groups,
+                             .n = conv_volume(conv->out),
+                             .k = conv_depth(conv),
+                             .batches = conv->batch * conv->groups,
+                             .ldc = conv_volume(conv->out),
+                             .a_packed = true,
+                             .pack_b = pack_sources,
+                             .locate = locate,
+                             .ctx = product,
+                             .finish = conv->finish};
+}
+
+size_t vt_conv_transpose_workspace_bytes(const struct vt_conv *conv, uint32_t threads)
+{
+    struct vt_gemm gemm;
+    product_init(&gemm, conv, NULL);
+    return vt_gemm_workspace_bytes(&gemm, threads);
+}
+
+void vt_conv_transpose_run(const struct vt_conv *conv, const struct vt_conv_data *data,
+                           struct vt_pool *pool, void *workspace)
+{
+    const struct product product = {conv, data};
+    struct vt_gemm gemm;
+    product_init(&gemm, conv, &product);
+    vt_gemm_run(&gemm, pool, workspace);
+}

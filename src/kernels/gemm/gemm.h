@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix product in fp32, C = act(A·B + bias + residual), blocked for the caches and spread over a
+ * thread pool.
+ *
+ * Both factors reach the micro-kernel packed: A as panels of `mr` rows ([k][mr]), B as panels of
+ * `nr` columns ([k][nr]), each cut into blocks of VT_GEMM_KC along k and padded with zeros. A
+ * factor that is constant is packed once by the caller; one that is not is packed block by block
+ * into the workspace. Where B is only implied (the patches of a convolution) the caller brings the
+ * function that packs a block of it, so the whole of it never exists.
+ *
+ * A batch is a number of products of the same size; `locate` says where each one's operands are.
+ */
+#ifndef VT_KERNELS_GEMM_GEMM_H
+#define VT_KERNELS_GEMM_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "kernels/activation.h"
+
+#define VT_GEMM_KC     384 /* k steps between two visits of C */
+#define VT_GEMM_MR_MAX 12  /* over all micro-kernels */
+#define VT_GEMM_NR_MAX 32
+
+/* What is done to a tile before it is stored. */
+struct vt_gemm_finish {
+    enum vt_activation activation;
+    float alpha, beta;
+};
+
+/* One call of a micro-kernel: up to mr rows by exactly nr columns. */
+struct vt_gemm_tile {
+    int64_t k;
+    const float *a; /* [k][mr] */
+    const float *b; /* [k][nr]; unused by the indirect kernel */
+    /* Indirect kernel: row k of B is at rows[k] + column. */
+    const float *const *rows;
+    int64_t column;
+    float *c;
+    int64_t ldc;
+    bool accumulate; /* start from C */
+    /* NULL stores the plain sum; else the rest is looked at, each NULL where there is none. */
+    const struct vt_gemm_finish *finish;
+    const float *row_bias, *col_bias, *residual; /* of this tile; residual has C's ldc */
+};
+typedef void (*vt_gemm_tile_func)(const struct vt_gemm_tile *tile, uint32_t rows);
+
+struct vt_gemm_kernel {
+    uint32_t mr, nr;
+    vt_gemm_tile_func packed;
+    vt_gemm_tile_func indirect;
+};
+
+/* The best kernel for a set of enum vt_cpu_feature. Static storage. */
+const struct vt_gemm_kernel *vt_gemm_kernel_find(uint32_t features);
+
+/* Runs a tile of fewer than nr columns through a scratch tile; nothing beyond them is touched. */
+void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func func,
+                         const struct vt_gemm_tile *tile, uint32_t rows, uint32_t cols);
+
+/* A factor in memory: element (i, j) is at data[i * row_stride + j * col_stride]. */
+struct vt_gemm_matrix {
+    const float *data;
+    int64_t row_stride, col_stride;
+};
+
+/* Packed sizes in floats; false on overflow. */
+bool vt_gemm_packed_a_size(const struct vt_gemm_kernel *kernel, int64_t m, int64_t k,
+                           size_t *ret_floats);
+bool vt_gemm_packed_b_size(const struct vt_gemm_kernel *kernel, int64_t k, int64_t n,
+                           size_t *ret_floats);
+/* Packs a whole factor. `row_scale` multiplies the rows of A; NULL: none. */
+void vt_gemm_pack_a(const struct vt_gemm_kernel *kernel, int64_t m, int64_t k,
+                    const struct vt_gemm_matrix *a, const float *row_scale, float *ret_packed);
+void vt_gemm_pack_b(const struct vt_gemm_kernel *kernel, int64_t k, int64_t n,
+                    const struct vt_gemm_matrix *b, float *ret_packed);
+
+/*
+ * Packs rows [k0, k0 + kc) and columns [n0, n0 + nc) of the B of one product of the batch:
+ * panels of nr columns, each [kc][nr], the last padded with zeros.
+ */
+typedef void (*vt_gemm_pack_func)(const void *ctx, uint32_t nr, int64_t batch, int64_t k0,
+                                  int64_t kc, int64_t n0, int64_t nc, float *ret_packed);
+
+/* Where one product's operands are: packed or not as struct vt_gemm says. */
+struct vt_gemm_place {
+    const float *a, *b;
+    float *c; /* row-major, rows ldc apart */
+    const float *row_bias, *col_bias, *residual;
+};
+typedef void (*vt_gemm_locate_func)(const void *ctx, int64_t batch, struct vt_gemm_place *ret);
+
+struct vt_gemm {
+    const struct vt_gemm_kernel *kernel;
+    int64_t m, n, k, batches;
+    int64_t ldc;
+    bool a_packed, b_packed;
+    int64_t a_row_stride, a_col_stride; /* where A is not packed */
+    int64_t b_row_stride, b_col_stride; /* where B is neither packed nor implied */
+    vt_gemm_pack_func pack_b;           /* B is implied; NULL: it is in memory */
+    vt_gemm_locate_func locate;
+    const void *ctx; /* of both functions */
+    struct vt_gemm_finish finish;
+};
+
+/* Scratch that vt_gemm_run needs with that many threads; aligned to 64 bytes. */
+size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads);
+/* Computes all products. C must not overlap the other operands. */
+void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspace);
+
+#endif

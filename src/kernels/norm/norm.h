@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Normalisations in float32. */
+#ifndef VT_KERNELS_NORM_NORM_H
+#define VT_KERNELS_NORM_NORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+
+/* y = x·scale[c] + shift[c] for planes of n elements, plane p being channel p % channels. */
+void vt_channel_affine_run(int64_t planes, int64_t channels, int64_t n, const float *x,
+                           const float *scale, const float *shift, float *y, struct vt_pool *pool);
+
+/*
+ * Rows are brought to mean 0 and variance 1, then scaled and shifted. A row consists of `blocks`
+ * blocks of `block` elements; block b of row r takes entry (r % period)·blocks + b of scale and
+ * bias. So with blocks of one element the factors belong to positions in the row (layer), with
+ * one block to a row they belong to channels (instance), and in between to channels of a group.
+ */
+struct vt_norm {
+    int64_t rows, period, blocks, block;
+    float epsilon;
+    const float *scale, *bias; /* NULL: 1 and 0 */
+    float *mean, *inverse;     /* a number a row, or NULL */
+};
+void vt_norm_run(const struct vt_norm *norm, const float *x, float *y, struct vt_pool *pool);
+
+#endif

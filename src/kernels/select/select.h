@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding and choosing elements. */
+#ifndef VT_KERNELS_SELECT_SELECT_H
+#define VT_KERNELS_SELECT_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "vatio/tensor.h"
+
+/* The k largest or smallest over the middle extent of [outer][n][inner], best first; among equals
+ * the lower index comes first. */
+struct vt_top_k {
+    enum vt_dtype dtype;
+    int64_t outer, n, inner, k;
+    bool largest;
+};
+bool vt_top_k_knows(enum vt_dtype dtype);
+/* `workspace` holds threads · k numbers of 8 bytes. */
+void vt_top_k_run(const struct vt_top_k *top, const void *x, void *values, int64_t *indices,
+                  struct vt_pool *pool, int64_t *workspace);
+
+/* Whether element i is not zero (either zero of a float is). Any numeric type. */
+bool vt_is_nonzero(enum vt_dtype dtype, const void *x, int64_t i);
+int64_t vt_nonzero_count(const struct vt_tensor *x);
+/* ret[axis][found]: the coordinates of all elements that are not zero. */
+void vt_nonzero_run(const struct vt_tensor *x, int64_t found, int64_t *ret);
+
+/* Boxes are four numbers: corners (y1, x1, y2, x2) in any order, or centre and size (x, y, w, h).
+ */
+struct vt_nms {
+    int64_t batches, boxes, classes;
+    int64_t max_per_class;
+    float iou, score;
+    bool has_score; /* whether a score below `score` rules a box out */
+    bool centre;
+};
+/* `workspace`: boxes numbers of 8 bytes. Writes at most `capacity` triples (batch, class, box);
+ * returns how many there are. */
+int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *scores,
+                   int64_t capacity, int64_t *ret_triples, int64_t *workspace);
+
+#endif

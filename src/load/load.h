@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The load generator: puts queries on a system under test as a scenario demands, records every
+ * sample, and judges the run by the MLPerf Inference rules.
+ *
+ * Sample selection and schedule are those of MLPerf LoadGen 6.0.17 bit for bit (see rng.h and
+ * selection.h). One call of vt_load_run is one run: one scenario in one mode.
+ *
+ *   scenario      issue                                   metric
+ *   Offline       all samples at once                     samples/s
+ *   Server        Poisson arrivals at target_qps          completed queries/s, latency bound
+ *   SingleStream  next when the one before is done        p90 latency
+ *   MultiStream   the same with samples_per_query         p99 query latency
+ *
+ * Threading: one run at a time for a sut. vt_load_run blocks; `stop` and `progress` work from
+ * other threads.
+ */
+#ifndef VT_LOAD_LOAD_H
+#define VT_LOAD_LOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "core/query.h"
+#include "core/report.h"
+
+/* What a caller may watch and do while a run is on. Zeroed before use. */
+struct vt_load_control {
+    const struct vt_clock *clock; /* NULL: the machine's */
+    _Atomic bool stop;            /* set it (also from a signal handler) to end the run early */
+    _Atomic uint64_t issued;      /* samples */
+    _Atomic uint64_t completed;   /* samples */
+    _Atomic int64_t started_ns;   /* 0 before the first issue */
+};
+
+/* MLPerf LoadGen's defaults (min duration 10 s, 100 queries, seeds 0, …); time-out 10 s. */
+void vt_load_settings_default(struct vt_load_settings *settings);
+
+/*
+ * Runs. VT_OK means that there is a report, be the run valid or not; lost or doubled completions,
+ * a reached limit and an interrupt are in it. Errors: VT_ERR_USAGE (settings, with the field),
+ * VT_ERR_MEMORY, and whatever qsl.load, sut.start or sut.issue returned.
+ * `control` may be NULL.
+ */
+enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
+                           const struct vt_qsl *qsl, struct vt_load_control *control,
+                           struct vt_error *err, struct vt_load_report **ret_report) VT_NODISCARD;
+void vt_load_report_free(struct vt_load_report *report); /* accepts NULL */
+
+/* The search for the highest valid Server rate. */
+struct vt_rate_search {
+    struct vt_load_settings settings; /* of Server; server_target_qps is where to start, 0: unknown */
+    int64_t trial_ns;                 /* length of one trial run */
+    int64_t budget_ns;                /* for all trials together */
+};
+struct vt_rate_found {
+    double qps;       /* the highest rate that a trial passed; 0: none did */
+    double failed_qps; /* the lowest rate that failed; 0: none did */
+    uint32_t trials;
+    bool interrupted;
+};
+/* Brackets by doubling and halving, then bisects to within 5 %. Same errors as vt_load_run. */
+enum vt_status vt_load_find_rate(const struct vt_rate_search *search, const struct vt_sut *sut,
+                                 const struct vt_qsl *qsl, struct vt_load_control *control,
+                                 struct vt_error *err, struct vt_rate_found *ret_found)
+    VT_NODISCARD;
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/settings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Rates beyond these mean a unit was mistaken; in between, every gap fits into 64 bits. */
+#define QPS_MIN 1e-6
+#define QPS_MAX 1e9
+
+void vt_load_settings_default(struct vt_load_settings *settings)
+{
+    *settings = (struct vt_load_settings){
+        .scenario = VT_SINGLESTREAM,
+        .mode = VT_PERFORMANCE,
+        .single_stream_expected_latency_ns = VT_NS_PER_MS,
+        .single_stream_target_latency_percentile = 0.90,
+        .multi_stream_expected_latency_ns = 8 * VT_NS_PER_MS,
+        .multi_stream_target_latency_percentile = 0.99,
+        .multi_stream_samples_per_query = 8,
+        .server_target_qps = 1,
+        .server_target_latency_ns = 100 * VT_NS_PER_MS,
+        .server_target_latency_percentile = 0.99,
+        .offline_expected_qps = 1,
+        .min_duration_ns = 10 * VT_NS_PER_S,
+        .min_query_count = 100,
+        .completion_timeout_ns = 10 * VT_NS_PER_S,
+        .spin_ns = 60 * VT_NS_PER_US,
+    };
+}
+
+static enum vt_status check_qps(const char *field, double qps, struct vt_error *err)
+{
+    if (!(qps >= QPS_MIN && qps <= QPS_MAX)) { /* false for NaN too */
+        return vt_error_set(err, VT_ERR_USAGE, "%s is %g: give a rate from %g to %g per second",
+                            field, qps, QPS_MIN, QPS_MAX);
+    }
+    return VT_OK;
+}
+
+static enum vt_status check_percentile(const char *field, double p, struct vt_error *err)
+{
+    if (!(p > 0 && p < 1)) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is %g: give a fraction between 0 and 1 (0.99 for p99)", field, p);
+    }
+    return VT_OK;
+}
+
+static enum vt_status check_ns(const char *field, int64_t ns, int64_t min, struct vt_error *err)
+{
+    /* Sums of two times stay far from overflow. */
+    const int64_t max = INT64_MAX / 4;
+    if (ns < min || ns > max) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is %" PRId64 " ns: give a time from %" PRId64 " ns to %" PRId64
+                            " ns",
+                            field, ns, min, max);
+    }
+    return VT_OK;
+}
+
+static enum vt_status check_count(const char *field, uint64_t n, uint64_t min, uint64_t max,
+                                  struct vt_error *err)
+{
+    if (n < min || n > max) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is %" PRIu64 ": give a count from %" PRIu64 " to %" PRIu64, field,
+                            n, min, max);
+    }
+    return VT_OK;
+}
+
+static enum vt_status check_scenario(const struct vt_load_settings *s, struct vt_error *err)
+{
+    enum vt_status st = VT_OK;
+    switch (s->scenario) {
+    case VT_OFFLINE:
+        return check_qps("offline_expected_qps", s->offline_expected_qps, err);
+    case VT_SERVER:
+        st = check_qps("server_target_qps", s->server_target_qps, err);
+        if (st == VT_OK) {
+            st = check_ns("server_target_latency_ns", s->server_target_latency_ns, 1, err);
+        }
+        return st != VT_OK ? st
+                           : check_percentile("server_target_latency_percentile",
+                                              s->server_target_latency_percentile, err);
+    case VT_SINGLESTREAM:
+        st = check_ns("single_stream_expected_latency_ns", s->single_stream_expected_latency_ns, 1,
+                      err);
+        return st != VT_OK ? st
+                           : check_percentile("single_stream_target_latency_percentile",
+                                              s->single_stream_target_latency_percentile, err);
+    case VT_MULTISTREAM:
+        st = check_ns("multi_stream_expected_latency_ns", s->multi_stream_expected_latency_ns, 1,
+                      err);
+        if (st == VT_OK) {
+            st = check_percentile("multi_stream_target_latency_percentile",
+                                  s->multi_stream_target_latency_percentile, err);
+        }
+        return st != VT_OK ? st
+                           : check_count("multi_stream_samples_per_query",
+                                         s->multi_stream_samples_per_query, 1, 1u << 20, err);
+    case VT_SCENARIO_COUNT:
+        break;
+    }
+    return vt_error_set(err, VT_ERR_USAGE, "scenario is %d: give a value from 0 to %d",
+                        (int)s->scenario, VT_SCENARIO_COUNT - 1);
+}
+
+static enum vt_status check_library(const struct vt_load_settings *s, uint64_t total,
+                                    uint64_t performance, struct vt_error *err)
+{
+    enum vt_status st = check_count("the library's total_count", total, 1, UINT32_MAX, err);
+    if (st == VT_OK) {
+        st = check_count("the library's performance_count", performance, 1, total, err);
+    }
+    if (st == VT_OK) {
+        /* 0 stands for the library's own figure. */
+        st = check_count("performance_sample_count", s->performance_sample_count, 0, total, err);
+    }
+    return st != VT_OK
+               ? st
+               : check_count("accuracy_sample_count", s->accuracy_sample_count, 0, total, err);
+}
+
+static enum vt_status check_common(const struct vt_load_settings *s, uint64_t loaded,
+                                   struct vt_error *err)
+{
+    enum vt_status st = check_ns("min_duration_ns", s->min_duration_ns, 0, err);
+    if (st == VT_OK) {
+        st = check_ns("max_duration_ns", s->max_duration_ns, 0, err);
+    }
+    if (st == VT_OK) {
+        st = check_ns("completion_timeout_ns", s->completion_timeout_ns, 1, err);
+    }
+    if (st == VT_OK) {
+        st = check_ns("spin_ns", s->spin_ns, 0, err);
+    }
+    if (st == VT_OK) {
+        st = check_count("min_query_count", s->min_query_count, 1, VT_LOAD_SAMPLES_MAX, err);
+    }
+    if (st == VT_OK && s->performance_issue_same) {
+        st = check_count("performance_issue_same_index", s->performance_issue_same_index, 0,
+                         loaded - 1, err);
+    }
+    if (st == VT_OK && (unsigned)s->mode >= VT_MODE_COUNT) {
+        st = vt_error_set(err, VT_ERR_USAGE, "mode is %d: give a value from 0 to %d", (int)s->mode,
+                          VT_MODE_COUNT - 1);
+    }
+    if (st == VT_OK && s->performance_issue_same && s->performance_issue_unique) {
+        st = vt_error_set(err, VT_ERR_USAGE,
+                          "performance_issue_same and performance_issue_unique exclude each other: "
+                          "set one of them");
+    }
+    return st;
+}
+
+/* trunc(slack * seconds * qps), in the order in which LoadGen multiplies. */
+static uint64_t expected_samples(double slack, int64_t duration_ns, double qps)
+{
+    double n = slack * ((double)duration_ns / 1e9) * qps;
+    return n < 0x1p62 ? (uint64_t)n : UINT64_C(1) << 62;
+}
+
+static void derive_offline(const struct vt_load_settings *s, struct vt_load_effective *e)
+{
+    uint64_t expected = expected_samples(1.1, s->min_duration_ns, e->target_qps);
+    e->samples_per_query = s->performance_issue_unique     ? e->performance_sample_count
+                           : expected > s->min_query_count ? expected
+                                                           : s->min_query_count;
+    e->min_query_count = 1;
+    e->target_duration_ns = 0;
+}
+
+static void derive(const struct vt_load_settings *s, uint64_t total, uint64_t performance,
+                   struct vt_load_effective *e)
+{
+    *e = (struct vt_load_effective){
+        .samples_per_query = 1,
+        .min_query_count = s->min_query_count,
+        .target_duration_ns = s->min_duration_ns,
+        .performance_sample_count =
+            s->performance_sample_count != 0 ? s->performance_sample_count : performance,
+        .accuracy_sample_count = s->accuracy_sample_count != 0 ? s->accuracy_sample_count : total,
+    };
+    switch (s->scenario) {
+    case VT_SINGLESTREAM:
+        e->target_qps = 1e9 / (double)s->single_stream_expected_latency_ns;
+        e->percentile = s->single_stream_target_latency_percentile;
+        if (s->sample_concatenate_permutation) {
+            uint64_t expected = expected_samples(2.0, s->min_duration_ns, e->target_qps);
+            uint64_t n = expected > s->min_query_count ? expected : s->min_query_count;
+            /* The library's own count, whatever the setting says; one whole set even when n is a
+             * multiple already. */
+            e->min_query_count = n + (performance - n % performance);
+        }
+        break;
+    case VT_MULTISTREAM:
+        e->target_qps = 1e9 / (double)s->multi_stream_expected_latency_ns;
+        e->percentile = s->multi_stream_target_latency_percentile;
+        e->samples_per_query = s->multi_stream_samples_per_query;
+        break;
+    case VT_SERVER:
+        e->target_qps = s->server_target_qps;
+        e->percentile = s->server_target_latency_percentile;
+        break;
+    case VT_OFFLINE:
+    case VT_SCENARIO_COUNT:
+        e->target_qps = s->offline_expected_qps;
+        e->percentile = 0.99;
+        derive_offline(s, e);
+        break;
+    }
+    e->min_sample_count = e->min_query_count * e->samples_per_query;
+}
+
+enum vt_status vt_load_settings_resolve(const struct vt_load_settings *settings,
+                                        uint64_t total_count, uint64_t performance_count,
+                                        struct vt_error *err,
+                                        struct vt_load_effective *ret_effective)
+{
+    enum vt_status st = check_scenario(settings, err);
+    if (st == VT_OK) {
+        st = check_library(settings, total_count, performance_count, err);
+    }
+    if (st != VT_OK) {
+        return st;
+    }
+    struct vt_load_effective e;
+    derive(settings, total_count, performance_count, &e);
+    st = check_common(settings, e.performance_sample_count, err);
+    if (st != VT_OK) {
+        return st;
+    }
+    /* Equal issue rounds up to whole sets: leave room for one. */
+    if (e.samples_per_query > VT_LOAD_SAMPLES_MAX - e.performance_sample_count ||
+        e.min_query_count > (VT_LOAD_SAMPLES_MAX - e.performance_sample_count) /
+                                (e.samples_per_query != 0 ? e.samples_per_query : 1)) {
+        return vt_error_set(err, VT_ERR_LIMIT,
+                            "the run needs %" PRIu64 " queries of %" PRIu64
+                            " samples, more than %" PRIu64
+                            " samples in all: lower the rate, the duration or the counts",
+                            e.min_query_count, e.samples_per_query, (uint64_t)VT_LOAD_SAMPLES_MAX);
+    }
+    *ret_effective = e;
+    return VT_OK;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How an ONNX operator is carried out: the seam between the planner and the kernels. One file in
+ * plan/ops/ a family of operators; each entry binds an operator's attributes and tensors to
+ * functions of kernels/.
+ *
+ * For a step with known extents the planner calls prepare() once and run() many times. In a
+ * dynamic segment it calls prepare() again whenever the extents of the inputs have changed.
+ *
+ * Threading: one step is prepared and run by one thread at a time; inside, run() may spread over
+ * `pool`.
+ */
+#ifndef VT_PLAN_OP_H
+#define VT_PLAN_OP_H
+
+#include "base/pool.h"
+#include "graph/graph.h"
+#include "kernels/activation.h"
+#include "plan/plan.h"
+
+/* What the planner fused into a step that declares VT_OP_EPILOGUE: out = act(op(…) + residual). */
+struct vt_epilogue {
+    enum vt_activation activation;
+    float alpha, beta;
+    bool has_residual; /* then the residual is the step's last input, of the output's shape */
+};
+
+/* A BatchNormalization folded into the convolution before it: w' = w·scale, b' = b·scale + shift,
+ * one number an output channel. NULL pointers where there is none. */
+struct vt_channel_affine {
+    const float *scale;
+    const float *shift;
+};
+
+struct vt_op_context {
+    const struct vt_model *model;
+    const struct vt_node *node;
+    struct vt_weights *weights;
+    struct vt_pool *pool;
+    const struct vt_epilogue *epilogue;     /* never NULL */
+    const struct vt_channel_affine *affine; /* never NULL */
+    /* In the node's order, NULL where omitted. In prepare(), `data` is set only for constants. */
+    const struct vt_tensor *const *inputs;
+    uint32_t n_inputs;
+    struct vt_tensor *outputs; /* data is set in run() only */
+    uint32_t n_outputs;
+    void *state;     /* state_bytes, zeroed before the first prepare(), kept between calls */
+    void *workspace; /* run(): what prepare() asked for, aligned; contents undefined */
+    struct vt_error *err;
+};
+
+enum vt_op_flags {
+    /* The output is input 0's memory under another shape: no copy; run is NULL. */
+    VT_OP_VIEW = 1 << 0,
+    /* Output 0 may lie on input 0 where that dies here and has the same bytes. */
+    VT_OP_IN_PLACE = 1 << 1,
+    /* run() finds the extents: outputs come with the capacity of their bound and run() sets dim[]
+     * and bytes. */
+    VT_OP_DATA_DEPENDENT = 1 << 2,
+    /* Understands ctx->epilogue. */
+    VT_OP_EPILOGUE = 1 << 3,
+    /* Understands ctx->affine. */
+    VT_OP_AFFINE = 1 << 4,
+};
+
+struct vt_op {
+    const char *domain; /* "" for ONNX's own */
+    const char *name;
+    uint32_t flags;
+    size_t state_bytes;
+    /*
+     * Optional. Checks attributes and types that inference did not, chooses the kernel, packs
+     * constant weights (vt_weights_pack), fills state. *ret_workspace_bytes is preset to 0. Must
+     * not keep pointers to inputs other than constants. May allocate only through vt_weights_pack.
+     */
+    enum vt_status (*prepare)(struct vt_op_context *ctx, size_t *ret_workspace_bytes);
+    /* Computes. Allocates nothing, logs nothing. Fails only on data (an index out of range). */
+    enum vt_status (*run)(struct vt_op_context *ctx);
+};
+
+/* Every operator that can be carried out, from the families' tables. NULL when there is none. */
+const struct vt_op *vt_op_find(const char *domain, const char *name);
+
+/*
+ * Packed form of a constant, made once for a model. The key is (source pointer, kind, variant);
+ * when it is new, `bytes` are allocated and pack(ctx, memory) fills them. NULL when out of memory.
+ * Thread-safe.
+ */
+typedef void (*vt_pack_func)(void *ctx, void *ret_packed);
+const void *vt_weights_pack(struct vt_weights *weights, const void *source, const char *kind,
+                            uint64_t variant, size_t bytes, vt_pack_func pack, void *ctx);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "plan/ops/ops.h"
+
+/* Every family; an operator stands in exactly one of them. */
+static const struct vt_op_family *const families[] = {
+    &vt_ops_conv,  &vt_ops_matmul, &vt_ops_pool,      &vt_ops_elementwise, &vt_ops_softmax,
+    &vt_ops_shape, &vt_ops_move,   &vt_ops_gather,    &vt_ops_resize,      &vt_ops_reduce,
+    &vt_ops_norm,  &vt_ops_select, &vt_ops_recurrent,
+};
+
+const struct vt_op *vt_op_find(const char *domain, const char *name)
+{
+    for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
+        for (size_t i = 0; i < families[f]->n; i++) {
+            const struct vt_op *op = &families[f]->ops[i];
+            if (strcmp(op->name, name) == 0 && strcmp(op->domain, domain) == 0)
+                return op;
+        }
+    }
+    return NULL;
+}

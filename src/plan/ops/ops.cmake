@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# The operators that can be carried out, one file a family; src/plan/CMakeLists.txt includes this.
+set(VT_PLAN_OPS
+  ops/conv.c
+  ops/elementwise.c
+  ops/find.c
+  ops/gather.c
+  ops/matmul.c
+  ops/move.c
+  ops/norm.c
+  ops/pool.c
+  ops/recurrent.c
+  ops/reduce.c
+  ops/resize.c
+  ops/select.c
+  ops/shape.c
+  ops/softmax.c
+  ops/support.c
+  ops/window.c
+  )

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The public face: make a plan, run it, free it.
+ */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/internal.h"
+
+/* --- making
+ * ------------------------------------------------------------------------------------------ */
+
+static enum vt_status check_input(const struct vt_model *model, uint32_t index, uint32_t value,
+                                  const struct vt_tensor *input, struct vt_error *err)
+{
+    const struct vt_value *declared = &vt_model_values(model)[value];
+    bool fits = input->rank <= VT_RANK_MAX &&
+                (declared->dtype == VT_UNDEFINED || declared->dtype == input->dtype);
+    if (declared->rank != VT_RANK_UNKNOWN) {
+        fits = fits && declared->rank == input->rank;
+        for (uint32_t d = 0; fits && d < declared->rank; d++) {
+            fits = declared->dim[d] < 0 || declared->dim[d] == input->dim[d];
+        }
+    }
+    for (uint32_t d = 0; fits && d < input->rank; d++) {
+        fits = input->dim[d] >= 0;
+    }
+    if (!fits) {
+        char wanted[96] = "any shape", given[96];
+        if (declared->rank != VT_RANK_UNKNOWN) {
+            vt_shape_text(declared->dim, declared->rank, declared->symbol, wanted, sizeof(wanted));
+        }
+        vt_shape_text(input->dim, input->rank < VT_RANK_MAX ? input->rank : VT_RANK_MAX, NULL,
+                      given, sizeof(given));
+        return vt_error_set(
+            err, VT_ERR_USAGE, "%s: input %u '%s' must be %s %s, but is given as %s %s",
+            vt_model_name(model), index, declared->name, vt_dtype_name(declared->dtype), wanted,
+            vt_dtype_name(input->dtype), given);
+    }
+    return VT_OK;
+}
+
+static enum vt_status set_inputs(struct vt_builder *builder, const struct vt_tensor *inputs,
+                                 uint32_t n_inputs)
+{
+    struct vt_plan *plan = builder->plan;
+    const struct vt_graph *graph = vt_model_graph(plan->model);
+    if (n_inputs != graph->n_inputs) {
+        return vt_error_set(builder->err, VT_ERR_USAGE, "%s has %u inputs, but %u are given",
+                            vt_model_name(plan->model), graph->n_inputs, n_inputs);
+    }
+    plan->inputs = vt_arena_calloc(&plan->memory, (size_t)n_inputs + 1, sizeof(*plan->inputs));
+    if (plan->inputs == NULL) {
+        return vt_out_of_memory(builder->err);
+    }
+    plan->n_inputs = n_inputs;
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        enum vt_status status =
+            check_input(plan->model, i, graph->inputs[i], &inputs[i], builder->err);
+        if (status != VT_OK) {
+            return status;
+        }
+        plan->inputs[i] = inputs[i];
+        plan->inputs[i].data = NULL;
+        if (!vt_tensor_size(&plan->inputs[i])) {
+            return vt_error_set(builder->err, VT_ERR_LIMIT, "%s: input %u is too large",
+                                vt_model_name(plan->model), i);
+        }
+        struct vt_build_value *value = &builder->values[graph->inputs[i]];
+        value->info.dtype = inputs[i].dtype;
+        value->info.rank = inputs[i].rank;
+        memcpy(value->info.dim, inputs[i].dim, sizeof(inputs[i].dim));
+        value->graph_input = true;
+        value->tensor = &plan->inputs[i];
+    }
+    return VT_OK;
+}
+
+static enum vt_status set_constants(struct vt_builder *builder)
+{
+    const struct vt_value *declared = vt_model_values(builder->plan->model);
+    builder->n_values = vt_model_value_count(builder->plan->model);
+    builder->values =
+        vt_arena_calloc(&builder->scratch, (size_t)builder->n_values + 1, sizeof(*builder->values));
+    if (builder->values == NULL) {
+        return vt_out_of_memory(builder->err);
+    }
+    for (uint32_t i = 0; i < builder->n_values; i++) {
+        struct vt_build_value *value = &builder->values[i];
+        vt_shape_unknown(&value->info);
+        value->renamed = VT_NO_VALUE;
+        const struct vt_tensor *constant = declared[i].constant;
+        if (constant != NULL) {
+            value->info.dtype = constant->dtype;
+            value->info.rank = constant->rank;
+            memcpy(value->info.dim, constant->dim, sizeof(constant->dim));
+            value->info.value = constant;
+            value->pure = true;
+        }
+    }
+    return VT_OK;
+}
+
+static enum vt_status set_outputs(struct vt_builder *builder)
+{
+    struct vt_plan *plan = builder->plan;
+    const struct vt_program *program = plan->program;
+    plan->outputs =
+        vt_arena_calloc(&plan->memory, (size_t)program->n_outputs + 1, sizeof(*plan->outputs));
+    if (plan->outputs == NULL) {
+        return vt_out_of_memory(builder->err);
+    }
+    plan->n_outputs = program->n_outputs;
+    for (uint32_t i = 0; i < program->n_outputs; i++) {
+        const struct vt_build_value *value = &builder->values[program->outputs[i]];
+        plan->outputs[i].tensor = value->info.value != NULL ? value->info.value : value->tensor;
+        if (plan->outputs[i].tensor == NULL) {
+            return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
+                                vt_model_name(plan->model),
+                                vt_model_values(plan->model)[program->outputs[i]].name);
+        }
+        if (value->info.value == NULL && (value->graph_input || value->may_be_input)) {
+            struct vt_buffer *copy = vt_arena_calloc(&plan->memory, 1, sizeof(*copy));
+            if (copy == NULL) {
+                return vt_out_of_memory(builder->err);
+            }
+            copy->grows = true;
+            copy->next = plan->buffers;
+            plan->buffers = copy;
+            plan->outputs[i].copy = copy;
+        }
+    }
+    return VT_OK;
+}
+
+static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *inputs,
+                            uint32_t n_inputs)
+{
+    struct vt_plan *plan = builder->plan;
+    enum vt_status status = set_constants(builder);
+    if (status == VT_OK) {
+        status = set_inputs(builder, inputs, n_inputs);
+    }
+    if (status == VT_OK) {
+        status = vt_walk(builder, vt_model_graph(plan->model), &plan->program);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    vt_prune(builder, plan->program);
+    status = vt_fuse(builder, plan->program);
+    if (status == VT_OK) {
+        status = vt_build_steps(builder, plan->program);
+    }
+    if (status == VT_OK) {
+        status = vt_layout(builder);
+    }
+    return status == VT_OK ? set_outputs(builder) : status;
+}
+
+enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weights,
+                           struct vt_pool *pool, const struct vt_tensor *inputs, uint32_t n_inputs,
+                           struct vt_error *err, struct vt_plan **ret_plan)
+{
+    /* What goes wrong on the way needs a place for its text, also where the caller has none. */
+    struct vt_error own = VT_ERROR_INIT;
+    struct vt_plan *plan = vt_calloc(1, sizeof(*plan));
+    if (plan == NULL) {
+        return vt_out_of_memory(err);
+    }
+    vt_arena_init(&plan->memory, 0);
+    plan->model = model;
+    plan->weights = weights;
+    plan->pool = pool;
+    plan->workspace.grows = true;
+    struct vt_builder builder = {.plan = plan, .err = err != NULL ? err : &own};
+    vt_arena_init(&builder.scratch, 0);
+    enum vt_status status = build(&builder, inputs, n_inputs);
+    vt_arena_release(&builder.scratch);
+    if (status != VT_OK) {
+        vt_plan_free(plan);
+        return status;
+    }
+    *ret_plan = plan;
+    return VT_OK;
+}
+
+void vt_plan_free(struct vt_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    for (struct vt_buffer *buffer = plan->buffers; buffer != NULL; buffer = buffer->next) {
+        if (buffer->grows) {
+            vt_free(buffer->data);
+        }
+    }
+    for (struct vt_folded *folded = plan->folded; folded != NULL; folded = folded->next) {
+        vt_weights_forget(plan->weights, folded->data, folded->bytes);
+        vt_free(folded->data);
+    }
+    vt_free(plan->workspace.data);
+    vt_free(plan->arena);
+    vt_arena_release(&plan->memory);
+    vt_free(plan);
+}
+
+/* --- running
+ * ----------------------------------------------------------------------------------------- */
+
+static enum vt_status bind_inputs(struct vt_plan *plan, const struct vt_tensor *inputs,
+                                  uint32_t n_inputs, uint32_t n_outputs, struct vt_error *err)
+{
+    if (n_inputs != plan->n_inputs || n_outputs != plan->n_outputs) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "the plan has %u inputs and %u outputs, but %u and %u are given",
+                            plan->n_inputs, plan->n_outputs, n_inputs, n_outputs);
+    }
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        if (!vt_tensor_same_shape(&inputs[i], &plan->inputs[i])) {
+            char planned[96], given[96];
+            return vt_error_set(
+                err, VT_ERR_USAGE, "input %u was planned as %s %s, but is given as %s %s", i,
+                vt_dtype_name(plan->inputs[i].dtype),
+                vt_shape_text(plan->inputs[i].dim, plan->inputs[i].rank, NULL, planned,
+                              sizeof(planned)),
+                vt_dtype_name(inputs[i].dtype),
+                vt_shape_text(inputs[i].dim,
+                              inputs[i].rank < VT_RANK_MAX ? inputs[i].rank : VT_RANK_MAX, NULL,
+                              given, sizeof(given)));
+        }
+        plan->inputs[i].data = inputs[i].data;
+    }
+    return VT_OK;
+}
+
+static enum vt_status give_outputs(struct vt_plan *plan, struct vt_error *err,
+                                   struct vt_tensor *ret_outputs)
+{
+    for (uint32_t i = 0; i < plan->n_outputs; i++) {
+        struct vt_buffer *copy = plan->outputs[i].copy;
+        const struct vt_tensor *tensor = plan->outputs[i].tensor;
+        if (copy == NULL) {
+            continue;
+        }
+        enum vt_status status = vt_buffer_reserve(copy, tensor->bytes, 0, err);
+        if (status != VT_OK) {
+            return status;
+        }
+        if (tensor->bytes > 0) {
+            memcpy(copy->data, tensor->data, tensor->bytes);
+        }
+    }
+    for (uint32_t i = 0; i < plan->n_outputs; i++) {
+        ret_outputs[i] = *plan->outputs[i].tensor;
+        if (plan->outputs[i].copy != NULL) {
+            ret_outputs[i].data = plan->outputs[i].copy->data;
+        }
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_plan_run(struct vt_plan *plan, const struct vt_tensor *inputs, uint32_t n_inputs,
+                           struct vt_error *err, struct vt_tensor *ret_outputs, uint32_t n_outputs)
+{
+    struct vt_error own = VT_ERROR_INIT;
+    struct vt_error *used = err != NULL ? err : &own;
+    enum vt_status status = bind_inputs(plan, inputs, n_inputs, n_outputs, used);
+    if (status == VT_OK) {
+        status = vt_program_run(plan, plan->program, used);
+    }
+    return status == VT_OK ? give_outputs(plan, used, ret_outputs) : status;
+}
+
+void vt_plan_info(const struct vt_plan *plan, struct vt_plan_info *ret_info)
+{
+    *ret_info = plan->info;
+}

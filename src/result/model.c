@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "result/result.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "load/load.h"
+
+void vt_result_init(struct vt_result *result)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    memset(result, 0, sizeof *result);
+    if (gmtime_r(&now, &utc) != NULL) {
+        (void)strftime(result->started_utc, sizeof result->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+}
+
+void vt_result_release(struct vt_result *result)
+{
+    for (uint32_t i = 0; i < VT_RESULTS_MAX; i++) {
+        vt_load_report_free(result->entries[i].report);
+        result->entries[i].report = NULL;
+    }
+    result->n_entries = 0;
+}
+
+bool vt_result_valid(const struct vt_result *result)
+{
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_result_entry *entry = &result->entries[i];
+        if (entry->report == NULL || !entry->valid ||
+            (entry->has_quality && !entry->quality.pass)) {
+            return false;
+        }
+    }
+    return result->n_entries > 0;
+}
+
+int vt_result_exit_code(const struct vt_result *result)
+{
+    if (result->partial) {
+        return vt_status_exit_code(VT_ERR_INTERRUPTED);
+    }
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_result_entry *entry = &result->entries[i];
+        if (entry->report == NULL) {
+            int code = vt_status_exit_code(entry->failure.status);
+            return code > 1 ? code : vt_status_exit_code(VT_ERR_ENGINE);
+        }
+    }
+    return vt_result_valid(result) ? 0 : 1;
+}
+
+char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size)
+{
+    snprintf(text, size, "%s/%s%s", vt_scenario_key(entry->scenario), vt_mode_key(entry->mode),
+             entry->mode == VT_PERFORMANCE ? "/run_1" : "");
+    return text;
+}

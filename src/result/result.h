@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result model: what a job measured, and everything that is written from it. JSON is the
+ * truth; terminal, CSV and later reports are derived from the same struct.
+ *
+ * Ownership: strings are borrowed from the caller, who keeps them as long as the struct; reports
+ * belong to the struct (vt_result_release frees them).
+ */
+#ifndef VT_RESULT_RESULT_H
+#define VT_RESULT_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/options.h"
+#include "core/report.h"
+#include "core/workload.h"
+
+#define VT_RESULT_SCHEMA_VERSION 1
+#define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * VT_MODE_COUNT)
+
+/* One scenario in one mode. */
+struct vt_result_entry {
+    enum vt_scenario scenario;
+    enum vt_mode mode;
+    struct vt_load_report *report; /* owned; NULL when it could not run: `failure` says why */
+    struct vt_error failure;
+    bool valid;                /* the limits of this job */
+    struct vt_reasons reasons; /* why not valid */
+    bool rules_met;            /* would count under the MLPerf rules of the round */
+    struct vt_reasons rules;   /* why not, each with the option that would make it count */
+    bool has_quality;
+    struct vt_quality quality;
+    bool rate_found; /* Server: target_qps was searched for */
+    double target_qps;
+    uint32_t rate_trials;
+    uint64_t requests;  /* of the engine */
+    uint64_t batch_max; /* --batch in effect */
+};
+
+struct vt_result {
+    /* tool and machine are filled in by vt_result_init */
+    char started_utc[32];   /* "2026-11-30T10:12:07Z" */
+    const char *model_name; /* "digits", "resnet8_cifar10.onnx" */
+    const char *model_path; /* NULL when built in */
+    uint64_t model_parameters;
+    uint64_t model_bytes;
+    double model_flops; /* of one sample; 0 unknown */
+    int64_t model_opset;
+    const char *engine_name;
+    char engine_description[96];
+    char precision[16];
+    const char *workload_name;
+    char workload_description[192];
+    uint64_t sample_count;
+    uint64_t samples_skipped;
+    uint32_t batch, lanes, threads;
+    bool official;                    /* the rule's durations and counts */
+    bool partial;                     /* interrupted */
+    char energy_text[192];            /* why energy is unmeasured and what to do */
+    const struct vt_options *options; /* echoed as the job */
+    struct vt_result_entry entries[VT_RESULTS_MAX];
+    uint32_t n_entries;
+};
+
+void vt_result_init(struct vt_result *result);
+void vt_result_release(struct vt_result *result);
+/* Whether every entry ran and is valid and no quality target was missed. */
+VT_API bool vt_result_valid(const struct vt_result *result);
+/* The exit code of the program for this result: 0, 1 or 130; 4 when an entry failed to run. */
+VT_API int vt_result_exit_code(const struct vt_result *result);
+
+/* result.json as text in fresh memory (vt_free); numbers at full precision. */
+VT_API enum vt_status vt_result_json(const struct vt_result *result, struct vt_error *err,
+                                     char **ret_json) VT_NODISCARD;
+
+/* The parts that a terminal shows, in the order in which they become known. `columns` is the
+ * width; at least 40. Nothing is coloured. */
+VT_API void vt_result_print_table(const struct vt_result *result, FILE *out, int columns);
+
+/* Three to four significant digits with thousands separators: "212,400", "0.0071". */
+VT_API char *vt_number_text(double value, char *text, size_t size);
+/* All digits with thousands separators: "14,474". */
+VT_API char *vt_count_text(uint64_t count, char *text, size_t size);
+/* A duration with a fitting unit: "0.03 ms", "7.1 µs", "12.3 s". */
+VT_API char *vt_duration_text(int64_t ns, char *text, size_t size);
+
+/* Writes folder/result.json; the folder exists. VT_ERR_WRITE names what could not be written. */
+enum vt_status vt_result_write_json(const struct vt_result *result, const char *folder,
+                                    struct vt_error *err) VT_NODISCARD;
+/* The folder of an entry below OUT: "server/performance/run_1", "offline/accuracy". */
+char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/job.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define FIELD(name) offsetof(struct vt_job, name)
+
+static const char *const mode_choices[] = {"performance", "accuracy", "both", NULL};
+
+static const struct vt_option options[] = {
+    {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to run", "NAME[,NAME]", 0, 0, NULL,
+     "all", "offline, server, singlestream, multistream, or all of them"},
+    {"mode", 0, VT_OPTION_CHOICE, FIELD(mode), "What to run", "MODE", 0, 0, mode_choices, "both",
+     "measure performance, accuracy, or both; accuracy is measured once, under the first scenario, "
+     "unless --official asks for it under each"},
+    {"official", 0, VT_OPTION_FLAG, FIELD(official), "What to run", NULL, 0, 0, NULL, NULL,
+     "take the durations and query counts of the MLPerf rules: 10 minutes a scenario and more"},
+    {"duration", 'd', VT_OPTION_DURATION, FIELD(duration_ns), "What to run", "T", 1e6, 8.64e13,
+     NULL, "3s", "run each scenario for at least so long"},
+    {"max-duration", 0, VT_OPTION_DURATION, FIELD(max_duration_ns), "What to run", "T", 1e6,
+     8.64e13, NULL, "60s",
+     "stop a scenario after so long even if it has too few queries to be valid; --official lifts "
+     "this limit unless it is given"},
+    {"min-query-count", 0, VT_OPTION_INT, FIELD(min_query_count), "What to run", "N", 1, 1e12, NULL,
+     NULL, "queries a scenario needs to be valid (default: what early stopping needs)"},
+    {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1, 65536,
+     NULL, "8", "samples in a MultiStream query"},
+
+    {"engine", 'e', VT_OPTION_TEXT, FIELD(engine), "Model and engine", "E", 0, 0, NULL, "native",
+     "an engine that `vatio list` names, or the path of an engine module (with a slash in it)"},
+    {"engine-option", 0, VT_OPTION_LIST, FIELD(engine_options), "Model and engine", "KEY=VALUE", 0,
+     0, NULL, NULL, "an option of the engine's own"},
+    {"shape", 0, VT_OPTION_LIST, FIELD(shapes), "Model and engine", "NAME=DIMS", 0, 0, NULL, NULL,
+     "extents of an input (1x3x224x224) or of one symbol (128) where the model leaves them open"},
+    {"batch", 'b', VT_OPTION_INT, FIELD(batch), "Model and engine", "N", 1, 65536, NULL, NULL,
+     "samples in one request at most (default: the size with the best throughput up to 32)"},
+    {"lanes", 'l', VT_OPTION_INT, FIELD(lanes), "Model and engine", "N", 1, 1024, NULL, NULL,
+     "independent streams of execution (default: the engine's best)"},
+    {"threads", 't', VT_OPTION_INT, FIELD(threads), "Model and engine", "N", 1, 1024, NULL, NULL,
+     "CPU threads for the whole engine (default: every usable CPU)"},
+    {"batch-delay-us", 0, VT_OPTION_INT, FIELD(batch_delay_us), "Model and engine", "US", 0, 1e7,
+     NULL, "0", "Server: let a batch that is not full wait so long for more samples"},
+
+    {"target-qps", 'q', VT_OPTION_REAL, FIELD(target_qps), "Load", "Q", 1e-6, 1e9, NULL, NULL,
+     "Server: queries a second (default: search for the highest valid rate)"},
+    {"max-latency", 0, VT_OPTION_DURATION, FIELD(max_latency_ns), "Load", "T", 1e3, 3.6e12, NULL,
+     NULL,
+     "Server: bound of the p99 latency (default: the task's, else ten times the p90 of a single "
+     "sample, at least 10 ms)"},
+    {"spin-us", 0, VT_OPTION_INT, FIELD(spin_us), "Load", "US", -1, 1e6, NULL, "-1",
+     "spin at the end of a wait for exact issue times; 0 leaves the CPU to others, -1 spins only "
+     "when the engine does not compute on this machine's CPUs"},
+    {"timeout", 0, VT_OPTION_DURATION, FIELD(timeout_ns), "Load", "T", 1e6, 8.64e13, NULL, "60s",
+     "give up on a sample that was not answered for so long"},
+
+    {"workload", 'w', VT_OPTION_TEXT, FIELD(workload), "Data", "W", 0, 0, NULL, NULL,
+     "a workload that `vatio list` names (default: from the model and the dataset)"},
+    {"dataset", 'D', VT_OPTION_TEXT, FIELD(dataset), "Data", "PATH", 0, 0, NULL, NULL,
+     "folder or file with the samples"},
+    {"labels", 0, VT_OPTION_TEXT, FIELD(labels), "Data", "FILE", 0, 0, NULL, NULL,
+     "label list, where it does not lie in the dataset"},
+    {"sample-count", 0, VT_OPTION_INT, FIELD(sample_count), "Data", "N", 1, 1e9, NULL, NULL,
+     "use only the first N samples of the dataset"},
+    {"performance-sample-count", 0, VT_OPTION_INT, FIELD(performance_count), "Data", "N", 1, 1e9,
+     NULL, NULL, "samples kept in memory for performance runs"},
+    {"seed", 0, VT_OPTION_INT, FIELD(seed), "Data", "N", 0, 9e15, NULL, "1",
+     "seed of generated inputs"},
+    {"skip-bad", 0, VT_OPTION_FLAG, FIELD(skip_bad), "Data", NULL, 0, 0, NULL, NULL,
+     "leave out samples that cannot be read, and say how many"},
+    {"preprocess", 0, VT_OPTION_TEXT, FIELD(preprocess), "Data", "PRESET", 0, 0, NULL, NULL,
+     "image-classification: raw, imagenet or tf"},
+    {"mean", 0, VT_OPTION_TEXT, FIELD(mean), "Data", "R,G,B", 0, 0, NULL, NULL,
+     "image-classification: subtracted from every pixel; one number or one a channel"},
+    {"std", 0, VT_OPTION_TEXT, FIELD(std), "Data", "R,G,B", 0, 0, NULL, NULL,
+     "image-classification: then divided by"},
+    {"scale", 0, VT_OPTION_TEXT, FIELD(scale), "Data", "F", 0, 0, NULL, NULL,
+     "image-classification: every pixel is multiplied by it first"},
+    {"channels", 0, VT_OPTION_TEXT, FIELD(channels), "Data", "ORDER", 0, 0, NULL, NULL,
+     "image-classification: rgb or bgr"},
+    {"resize", 0, VT_OPTION_TEXT, FIELD(resize), "Data", "SIZE", 0, 0, NULL, NULL,
+     "image-classification: the shorter side in pixels, or WxH"},
+    {"crop", 0, VT_OPTION_TEXT, FIELD(crop), "Data", "F", 0, 0, NULL, NULL,
+     "image-classification: centre crop, as a fraction of the image or in pixels"},
+    {"label-offset", 0, VT_OPTION_TEXT, FIELD(label_offset), "Data", "N", 0, 0, NULL, NULL,
+     "image-classification: added to a label before it is compared with the model's class"},
+    {"input", 'i', VT_OPTION_LIST, FIELD(inputs), "Data", "NAME=FILE", 0, 0, NULL, NULL,
+     "tensor: contents of an input, .npy or ONNX TensorProto .pb"},
+    {"expect", 'x', VT_OPTION_LIST, FIELD(expects), "Data", "NAME=FILE", 0, 0, NULL, NULL,
+     "tensor: what an output has to be; a mismatch exits 1"},
+    {"rtol", 0, VT_OPTION_REAL, FIELD(rtol), "Data", "F", 0, 1, NULL, "1e-3",
+     "tensor: relative tolerance of --expect"},
+    {"atol", 0, VT_OPTION_REAL, FIELD(atol), "Data", "F", 0, 1e30, NULL, "1e-4",
+     "tensor: absolute tolerance of --expect"},
+
+    {"output", 'o', VT_OPTION_TEXT, FIELD(output), "Result", "DIR", 0, 0, NULL, NULL,
+     "folder for result.json, records and logs (default: runs/<time>-<model>)"},
+    {"json", 0, VT_OPTION_FLAG, FIELD(json), "Result", NULL, 0, 0, NULL, NULL,
+     "print result.json on standard output and nothing else there"},
+    {"model", 'm', VT_OPTION_TEXT, FIELD(model), "Model and engine", "MODEL", 0, 0, NULL, NULL,
+     "the model, for job files; on the command line it is the first argument"},
+};
+
+const struct vt_option_table *vt_job_options(void)
+{
+    static const struct vt_option_table table = {options, sizeof options / sizeof options[0],
+                                                 sizeof(struct vt_job)};
+    return &table;
+}
+
+static bool same_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+enum vt_status vt_job_scenarios(const struct vt_job *job, struct vt_error *err,
+                                bool ret_wanted[VT_SCENARIO_COUNT])
+{
+    bool wanted[VT_SCENARIO_COUNT] = {false};
+    const char *text = job->scenario;
+
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        bool known = false;
+        for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+            if (same_word(text, length, "all") ||
+                same_word(text, length, vt_scenario_key((enum vt_scenario)i))) {
+                wanted[i] = true;
+                known = true;
+            }
+        }
+        if (!known) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "--scenario %.*s: allowed are offline, server, singlestream, "
+                                "multistream and all",
+                                (int)(length < 64 ? length : 64), text);
+        }
+        if (text[length] == '\0') {
+            break;
+        }
+        text += length + 1;
+    }
+    memcpy(ret_wanted, wanted, sizeof wanted);
+    return VT_OK;
+}

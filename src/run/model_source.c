@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/model_source.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+#define NAMES_MAX 16
+
+enum vt_status vt_model_source_find(const char *argument, struct vt_error *err,
+                                    struct vt_model_source *ret_source)
+{
+    const struct vt_builtin_model *builtin = vt_builtin_model_find(argument);
+    struct vt_model_source source = {.argument = argument, .builtin = builtin};
+
+    if (builtin != NULL) {
+        source.graph = (struct vt_graph_source){
+            .name = builtin->name, .bytes = builtin->onnx, .n_bytes = builtin->onnx_bytes};
+    } else {
+        source.graph = (struct vt_graph_source){.name = argument, .path = argument};
+        if (!vt_path_exists(argument)) {
+            size_t n;
+            const struct vt_builtin_model *models = vt_builtin_models(&n);
+            const char *names[NAMES_MAX];
+            n = n < NAMES_MAX ? n : NAMES_MAX;
+            for (size_t i = 0; i < n; i++) {
+                names[i] = models[i].name;
+            }
+            const char *near = vt_nearest_name(argument, names, n);
+            return vt_error_set(err, VT_ERR_NOT_FOUND,
+                                "%s: no such file and no built-in model%s%s%s (vatio list names "
+                                "the built-in ones)",
+                                argument, near != NULL ? "; did you mean '" : "",
+                                near != NULL ? near : "", near != NULL ? "'?" : "");
+        }
+    }
+    *ret_source = source;
+    return VT_OK;
+}
+
+enum vt_status vt_model_source_import(const struct vt_model_source *source, struct vt_error *err,
+                                      struct vt_model **ret_model)
+{
+    const struct vt_graph_source *graph = &source->graph;
+
+    if (graph->path != NULL) {
+        return vt_model_import(graph->path, NULL, err, ret_model);
+    }
+    return vt_model_import_memory(graph->name, graph->bytes, graph->n_bytes, NULL, err, ret_model);
+}
+
+const char *vt_model_source_name(const struct vt_model_source *source)
+{
+    return source->builtin != NULL ? source->builtin->name : vt_path_base(source->argument);
+}
+
+/* The extents "1x3x224" behind the equals sign of `text`. */
+static enum vt_status parse_extents(const char *text, const char *extents, struct vt_error *err,
+                                    struct vt_shape_binding *binding)
+{
+    for (const char *at = extents;;) {
+        char digits[24];
+        size_t length = strcspn(at, "x,");
+        int64_t extent = 0;
+        if (binding->rank == VT_RANK_MAX) {
+            return vt_error_set(err, VT_ERR_USAGE, "--shape %s: at most %d dimensions are allowed",
+                                text, VT_RANK_MAX);
+        }
+        if (length > 0 && length < sizeof digits) {
+            struct vt_error ignored = VT_ERROR_INIT;
+            memcpy(digits, at, length);
+            digits[length] = '\0';
+            if (vt_parse_int(digits, &extent, &ignored) != VT_OK) {
+                extent = 0;
+            }
+        }
+        if (extent < 1 || extent > INT32_MAX) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "--shape %s: '%.*s' is no extent, allowed are 1..%d", text,
+                                (int)(length < 32 ? length : 32), at, INT32_MAX);
+        }
+        binding->dim[binding->rank++] = extent;
+        if (at[length] == '\0') {
+            return VT_OK;
+        }
+        at += length + 1;
+    }
+}
+
+static enum vt_status add_shape(struct vt_shape_list *list, const char *text, struct vt_error *err)
+{
+    struct vt_shape_binding binding = {0};
+    /* The last one: a name may hold an equals sign, extents do not. */
+    const char *equals = strrchr(text, '=');
+
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--shape %s: NAME=DIMS is needed, as in input=1x3x224x224 or N=8",
+                            text);
+    }
+    if (list->n == VT_SHAPES_MAX) {
+        return vt_error_set(err, VT_ERR_USAGE, "--shape: at most %d are allowed", VT_SHAPES_MAX);
+    }
+    enum vt_status status = parse_extents(text, equals + 1, err, &binding);
+    if (status != VT_OK) {
+        return status;
+    }
+    binding.name = vt_strndup(text, (size_t)(equals - text));
+    if (binding.name == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    list->items[list->n++] = binding;
+    list->n_owned = list->n;
+    return VT_OK;
+}
+
+enum vt_status vt_shape_list_init(struct vt_shape_list *list, const struct vt_text_list *texts,
+                                  struct vt_error *err)
+{
+    memset(list, 0, sizeof *list);
+    for (size_t i = 0; i < texts->count; i++) {
+        enum vt_status status = add_shape(list, texts->items[i], err);
+        if (status != VT_OK) {
+            vt_shape_list_release(list);
+            return status;
+        }
+    }
+    return VT_OK;
+}
+
+void vt_shape_list_release(struct vt_shape_list *list)
+{
+    for (uint32_t i = 0; i < list->n_owned; i++) {
+        vt_free((char *)(uintptr_t)list->items[i].name);
+    }
+    memset(list, 0, sizeof *list);
+}

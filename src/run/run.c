@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "graph/inspect.h"
+#include "run/measure.h"
+#include "run/qsl.h"
+#include "run/save.h"
+#include "run/session.h"
+
+/* The result stands first, so that its address is that of the whole. */
+struct run {
+    struct vt_result result;
+    struct vt_job job;
+    struct vt_session session;
+    struct vt_qsl qsl;
+    struct vt_measure measure;
+    struct vt_save save;
+    bool wanted[VT_SCENARIO_COUNT];
+};
+
+static void utc_text(char *text, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm parts;
+
+    if (gmtime_r(&now, &parts) == NULL || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        (void)snprintf(text, size, "1970-01-01T00:00:00Z");
+    }
+}
+
+static uint32_t count_wanted(const struct run *run)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+        n += run->wanted[i] ? 1 : 0;
+    }
+    return n;
+}
+
+/* What is known before the engine is open. */
+static void describe_model(struct run *run, const struct vt_options *options)
+{
+    struct vt_result *result = &run->result;
+    const struct vt_session *session = &run->session;
+    struct vt_model_summary summary;
+    struct vt_error ignored = VT_ERROR_INIT;
+
+    vt_result_init(result);
+    utc_text(result->started_utc, sizeof result->started_utc);
+    result->options = options;
+    result->official = run->job.official;
+    result->model_name = vt_model_source_name(&session->source);
+    result->model_path = session->source.graph.path;
+    result->engine_name = session->engine_ref.ops.name;
+    result->workload_name = session->workload_ops->name;
+    (void)snprintf(result->energy_text, sizeof result->energy_text,
+                   "unmeasured: this version of vatio reads no energy meter");
+    if (session->model == NULL) {
+        return;
+    }
+    result->model_opset = vt_model_opset(session->model);
+    if (vt_model_inspect(session->model, session->shapes.items, session->shapes.n, &ignored,
+                         &summary) == VT_OK) {
+        result->model_parameters = (uint64_t)summary.parameters;
+        result->model_bytes = summary.constant_bytes;
+        result->model_flops = summary.uncounted_nodes == 0 ? summary.flops : 0;
+        vt_model_summary_release(&summary);
+    }
+}
+
+/* What the opened engine and workload add. */
+static void describe_session(struct run *run)
+{
+    struct vt_result *result = &run->result;
+    const struct vt_session *session = &run->session;
+
+    (void)snprintf(result->engine_description, sizeof result->engine_description, "%s",
+                   session->caps.description);
+    (void)snprintf(result->precision, sizeof result->precision, "%s", session->caps.precision);
+    (void)snprintf(result->workload_description, sizeof result->workload_description, "%s",
+                   session->info.description);
+    result->sample_count = session->info.total_count;
+    result->samples_skipped = session->info.skipped;
+    result->lanes = session->lanes;
+    result->threads = (uint32_t)run->job.threads;
+    result->batch = run->measure.probe.batch;
+}
+
+static bool wants_accuracy(const struct run *run)
+{
+    return run->job.mode != VT_JOB_PERFORMANCE && run->session.info.has_quality;
+}
+
+static bool wants_performance(const struct run *run)
+{
+    return run->job.mode != VT_JOB_ACCURACY;
+}
+
+/* The sum over everything that is going to run. */
+static int64_t estimate_total(const struct run *run)
+{
+    int64_t total = 0;
+    bool accuracy = wants_accuracy(run);
+
+    for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+        struct vt_load_settings settings;
+        enum vt_scenario scenario = (enum vt_scenario)i;
+        if (!run->wanted[i]) {
+            continue;
+        }
+        if (accuracy) {
+            vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_ACCURACY,
+                                 &settings);
+            total += vt_scenario_expected_ns(&settings, &run->measure.probe,
+                                             run->session.info.total_count);
+            accuracy = run->job.official;
+        }
+        if (wants_performance(run)) {
+            vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_PERFORMANCE,
+                                 &settings);
+            total += vt_scenario_expected_ns(&settings, &run->measure.probe, 0);
+        }
+    }
+    return total;
+}
+
+/* One entry, measured and saved. */
+static enum vt_status measure_entry(struct run *run, enum vt_scenario scenario, enum vt_mode mode,
+                                    struct vt_error *err)
+{
+    struct vt_result *result = &run->result;
+    struct vt_result_entry *entry = &result->entries[result->n_entries];
+
+    enum vt_status status = vt_measure_scenario(&run->measure, scenario, mode, err, entry);
+    if (status != VT_OK) {
+        return status;
+    }
+    result->n_entries++;
+    if (entry->report != NULL && entry->report->interrupted) {
+        result->partial = true;
+    }
+    return vt_save_entry(&run->save, entry, err);
+}
+
+/* Quality first, then speed: a fast wrong answer is worth nothing. */
+static enum vt_status measure_all(struct run *run, struct vt_error *err)
+{
+    enum vt_status status = VT_OK;
+    bool accuracy = wants_accuracy(run);
+
+    for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
+        if (run->wanted[i] && accuracy && !run->result.partial) {
+            status = measure_entry(run, (enum vt_scenario)i, VT_ACCURACY, err);
+            accuracy = run->job.official;
+        }
+    }
+    for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
+        if (run->wanted[i] && wants_performance(run) && !run->result.partial) {
+            status = measure_entry(run, (enum vt_scenario)i, VT_PERFORMANCE, err);
+        }
+    }
+    return status;
+}
+
+static enum vt_status prepare(struct run *run, const struct vt_options *options, const char *model,
+                              struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+
+    enum vt_status status = vt_job_scenarios(&run->job, err, run->wanted);
+    if (status == VT_OK) {
+        status = vt_session_open(&run->session, &run->job, model, err);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    describe_model(run, options);
+    status = vt_save_open(&run->save, run->job.output, run->result.started_utc,
+                          run->result.model_name, err);
+    if (status != VT_OK) {
+        return status;
+    }
+    if (events->header != NULL) {
+        events->header(events->ctx, &run->result, count_wanted(run));
+    }
+    status = vt_session_start(&run->session, err);
+    if (status != VT_OK) {
+        return status;
+    }
+    if (run->job.mode == VT_JOB_ACCURACY && !run->session.info.has_quality) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--mode accuracy: workload %s has nothing to compare with; give it "
+                            "labelled data, or --expect NAME=FILE",
+                            run->session.info.name);
+    }
+    vt_qsl_init(&run->qsl, &run->session);
+    status = vt_measure_probe(&run->measure, err);
+    if (status != VT_OK) {
+        return status;
+    }
+    describe_session(run);
+    if (events->estimate != NULL) {
+        events->estimate(events->ctx, &run->result, estimate_total(run));
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_run(const struct vt_options *options, const char *model,
+                      struct vt_load_control *control, const struct vt_run_events *events,
+                      struct vt_error *err, struct vt_result **ret_result, const char **ret_folder)
+{
+    struct run *run = vt_calloc(1, sizeof *run);
+    if (run == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    run->job = *(const struct vt_job *)options->values;
+    if (run->job.official && !vt_options_given(options, "max-duration")) {
+        run->job.max_duration_ns = 0;
+    }
+    run->measure = (struct vt_measure){
+        .session = &run->session, .qsl = &run->qsl, .control = control, .events = events};
+    enum vt_status status = prepare(run, options, model, err);
+    if (status != VT_OK) {
+        vt_save_discard(&run->save);
+        vt_run_result_free(&run->result);
+        return status;
+    }
+    status = measure_all(run, err);
+    if (status == VT_ERR_INTERRUPTED) {
+        run->result.partial = true;
+    }
+    if (run->result.n_entries == 0) {
+        vt_save_discard(&run->save);
+        vt_run_result_free(&run->result);
+        return status != VT_OK ? status
+                               : vt_error_set(err, VT_ERR_INTERRUPTED, "nothing was measured");
+    }
+    if (status == VT_ERR_INTERRUPTED && err != NULL) {
+        err->status = VT_OK; /* it is in the result */
+        status = VT_OK;
+    }
+    if (status == VT_OK) {
+        status = vt_result_write_json(&run->result, run->save.folder, err);
+    }
+    *ret_result = &run->result;
+    *ret_folder = run->save.folder;
+    return status;
+}
+
+void vt_run_result_free(struct vt_result *result)
+{
+    struct run *run = (struct run *)(void *)result;
+
+    if (run == NULL) {
+        return;
+    }
+    vt_result_release(&run->result);
+    vt_session_close(&run->session);
+    vt_save_release(&run->save);
+    vt_free(run);
+}

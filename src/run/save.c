@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/save.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "load/mlperf_log.h"
+#include "result/records.h"
+
+/* "runs/2026-11-30T10-12-07-digits": no colons, which some file systems refuse. */
+static char *default_folder(const char *started_utc, const char *model_name)
+{
+    char stem[80];
+    size_t n = 0;
+
+    for (const char *at = started_utc; *at != '\0' && *at != 'Z' && n < 32; at++) {
+        stem[n++] = *at == ':' ? '-' : *at;
+    }
+    stem[n++] = '-';
+    for (const char *at = model_name; *at != '\0' && n < sizeof stem - 1; at++) {
+        bool plain = isalnum((unsigned char)*at) || *at == '.' || *at == '-' || *at == '_';
+        stem[n++] = plain ? *at : '_';
+    }
+    stem[n] = '\0';
+    return vt_path_join("runs", stem);
+}
+
+enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char *started_utc,
+                            const char *model_name, struct vt_error *err)
+{
+    *save = (struct vt_save){NULL, false};
+    char *folder = wanted != NULL ? vt_strdup(wanted) : default_folder(started_utc, model_name);
+    char *trial = folder != NULL ? vt_path_join(folder, "result.json") : NULL;
+    if (trial == NULL) {
+        vt_free(folder);
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    save->made = !vt_path_exists(folder);
+    save->folder = folder;
+    enum vt_status status = vt_make_folders(folder, err);
+    if (status == VT_OK) {
+        /* A file that is opened and dropped shows whether result.json can be written later. */
+        struct vt_file_writer writer;
+        status = vt_file_writer_open(&writer, trial, err);
+        if (status == VT_OK) {
+            vt_file_writer_release(&writer);
+        }
+    }
+    vt_free(trial);
+    if (status != VT_OK) {
+        vt_save_discard(save);
+        vt_save_release(save);
+    }
+    return status;
+}
+
+enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_entry *entry,
+                             struct vt_error *err)
+{
+    char below[64];
+    enum vt_status status = VT_ERR_MEMORY;
+
+    if (entry->report == NULL) {
+        return VT_OK;
+    }
+    char *folder = vt_path_join(save->folder, vt_result_entry_folder(entry, below, sizeof below));
+    char *records = folder != NULL ? vt_path_join(folder, "records.vtr") : NULL;
+    if (records == NULL) {
+        vt_free(folder);
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    status = vt_make_folders(folder, err);
+    if (status == VT_OK) {
+        status = vt_records_write(entry->report, records, err);
+    }
+    if (status == VT_OK) {
+        status = vt_mlperf_log_write(entry->report, folder, err);
+    }
+    vt_free(records);
+    vt_free(folder);
+    return status;
+}
+
+void vt_save_discard(struct vt_save *save)
+{
+    if (save->folder != NULL && save->made) {
+        (void)rmdir(save->folder);
+    }
+}
+
+void vt_save_release(struct vt_save *save)
+{
+    vt_free(save->folder);
+    *save = (struct vt_save){NULL, false};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The output folder: made and tried before anything is measured, filled entry by entry, so that an
+ * interrupted job loses nothing; taken away again when nothing could be measured.
+ */
+#ifndef VT_RUN_SAVE_H
+#define VT_RUN_SAVE_H
+
+#include <stdbool.h>
+
+#include "result/result.h"
+
+struct vt_save {
+    char *folder;
+    bool made; /* by us: it did not exist before */
+};
+
+/*
+ * `wanted` is the user's -o, or NULL for runs/<time>-<model>. VT_ERR_WRITE when a file cannot be
+ * written there.
+ */
+enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char *started_utc,
+                            const char *model_name, struct vt_error *err) VT_NODISCARD;
+/* Records and MLPerf logs of one entry. */
+enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_entry *entry,
+                             struct vt_error *err) VT_NODISCARD;
+/* Removes the folder if it was made here and is empty. */
+void vt_save_discard(struct vt_save *save);
+void vt_save_release(struct vt_save *save); /* accepts a zeroed one */
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/session.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* A batch is chosen by measuring among the sizes up to this one. */
+#define AUTO_BATCH_MAX 32U
+
+static enum vt_status parse_settings(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_text_list *list = &session->job->engine_options;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const char *text = list->items[i];
+        const char *equals = strchr(text, '=');
+        if (equals == NULL || equals == text) {
+            return vt_error_set(err, VT_ERR_USAGE, "--engine-option %s: KEY=VALUE is needed", text);
+        }
+        if (session->n_settings == VT_SETTINGS_MAX) {
+            return vt_error_set(err, VT_ERR_USAGE, "--engine-option: at most %d are allowed",
+                                VT_SETTINGS_MAX);
+        }
+        char *key = vt_strndup(text, (size_t)(equals - text));
+        if (key == NULL) {
+            return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+        }
+        session->keys[session->n_settings] = key;
+        session->settings[session->n_settings++] = (struct vt_setting){key, equals + 1};
+    }
+    return VT_OK;
+}
+
+/*
+ * The importer's view of the model tells shapes, size and operations. An engine other than our own
+ * may run what the importer does not know, so there a failure is no end.
+ */
+static enum vt_status import_model(struct vt_session *session, struct vt_error *err)
+{
+    bool needed = strcmp(session->engine_ref.ops.name, "native") == 0 ||
+                  strcmp(session->engine_ref.ops.name, "null") == 0;
+    struct vt_error ignored = VT_ERROR_INIT;
+
+    enum vt_status status =
+        vt_model_source_import(&session->source, needed ? err : &ignored, &session->model);
+    if (status != VT_OK) {
+        session->model = NULL;
+        return needed ? status : VT_OK;
+    }
+    status = vt_model_signature(session->model, session->shapes.items, session->shapes.n, err,
+                                &session->model_signature);
+    session->has_model_signature = status == VT_OK;
+    return status;
+}
+
+static void fill_workload_config(struct vt_session *session)
+{
+    const struct vt_job *job = session->job;
+
+    session->workload_config = (struct vt_workload_config){
+        .model_path = session->source.graph.path,
+        .dataset = job->dataset,
+        .labels = job->labels,
+        .sample_count = (uint64_t)job->sample_count,
+        .performance_count = (uint64_t)job->performance_count,
+        .seed = (uint64_t)job->seed,
+        .skip_bad = job->skip_bad,
+        .preprocess = job->preprocess,
+        .mean = job->mean,
+        .std = job->std,
+        .scale = job->scale,
+        .channels = job->channels,
+        .resize = job->resize,
+        .crop = job->crop,
+        .label_offset = job->label_offset,
+        .inputs = job->inputs.items,
+        .n_inputs = job->inputs.count,
+        .expects = job->expects.items,
+        .n_expects = job->expects.count,
+        .rtol = job->rtol,
+        .atol = job->atol,
+    };
+}
+
+static enum vt_status choose_workload(struct vt_session *session, struct vt_error *err)
+{
+    const char *name = session->job->workload;
+
+    if (name == NULL && session->source.builtin != NULL && session->job->dataset == NULL) {
+        name = session->source.builtin->workload;
+    }
+    if (name != NULL) {
+        session->workload_ops = vt_workload_find(name);
+    } else if (session->has_model_signature) {
+        session->workload_ops =
+            vt_workload_guess(&session->workload_config, &session->model_signature);
+    } else {
+        session->workload_ops = vt_workload_find("tensor");
+    }
+    if (session->workload_ops == NULL) {
+        size_t n;
+        const struct vt_workload_ops *const *table = vt_workload_table(&n);
+        const char *names[32];
+        size_t n_names = 0;
+        for (size_t i = 0; i < n && n_names < 32; i++) {
+            names[n_names++] = table[i]->name;
+        }
+        const char *near = vt_nearest_name(name, names, n_names);
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--workload %s: no such workload%s%s%s (vatio list names them)", name,
+                            near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                            near != NULL ? "'?" : "");
+    }
+    return VT_OK;
+}
+
+/* The extents that the data ask for, where the model leaves them open and the user said nothing. */
+static enum vt_status add_workload_shapes(struct vt_session *session, struct vt_error *err)
+{
+    uint32_t n = 0;
+
+    if (session->workload_ops->shapes == NULL || !session->has_model_signature) {
+        return VT_OK;
+    }
+    enum vt_status status = session->workload_ops->shapes(
+        &session->workload_config, &session->model_signature, err,
+        session->shapes.items + session->shapes.n, VT_SHAPES_MAX - session->shapes.n, &n);
+    session->shapes.n += n;
+    return status;
+}
+
+enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *job,
+                               const char *model, struct vt_error *err)
+{
+    memset(session, 0, sizeof *session);
+    session->job = job;
+    enum vt_status status = vt_shape_list_init(&session->shapes, &job->shapes, err);
+    if (status == VT_OK) {
+        status = parse_settings(session, err);
+    }
+    if (status == VT_OK) {
+        status = vt_engine_find(job->engine, err, &session->engine_ref);
+        session->has_engine = status == VT_OK;
+    }
+    if (status == VT_OK) {
+        status = vt_model_source_find(model, err, &session->source);
+        session->bundle = (struct vt_bundle){&session->source.graph, 1};
+    }
+    if (status == VT_OK) {
+        status = session->engine_ref.ops.probe(err);
+    }
+    if (status == VT_OK) {
+        status = import_model(session, err);
+    }
+    if (status == VT_OK) {
+        fill_workload_config(session);
+        status = choose_workload(session, err);
+    }
+    if (status == VT_OK) {
+        status = add_workload_shapes(session, err);
+    }
+    if (status != VT_OK) {
+        vt_session_close(session);
+    }
+    return status;
+}
+
+static enum vt_status open_engine(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_job *job = session->job;
+    const struct vt_engine_ops *ops = &session->engine_ref.ops;
+    struct vt_engine_config config = {
+        .struct_size = sizeof config,
+        .threads = (uint32_t)job->threads,
+        .lanes = job->lanes > 0 ? (uint32_t)job->lanes : 1,
+        .max_batch = job->batch > 0 ? (uint32_t)job->batch : AUTO_BATCH_MAX,
+        .shapes = session->shapes.items,
+        .n_shapes = session->shapes.n,
+        .settings = session->settings,
+        .n_settings = session->n_settings,
+    };
+    enum vt_status status = ops->open(&session->bundle, &config, err, &session->engine);
+    if (status != VT_OK) {
+        session->engine = NULL;
+        return status;
+    }
+    status = ops->signature(session->engine, 0, err, &session->signature);
+    if (status != VT_OK) {
+        return status;
+    }
+    session->caps.struct_size = sizeof session->caps;
+    return ops->caps(session->engine, err, &session->caps);
+}
+
+/* The batch in effect, and whether measuring may lower it. */
+static enum vt_status choose_batch(const struct vt_session *session, struct vt_error *err,
+                                   uint32_t *ret_batch, bool *ret_auto)
+{
+    uint32_t most = session->caps.max_batch;
+    uint32_t wanted = (uint32_t)session->job->batch;
+
+    if (wanted > most) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--batch %u: this model takes at most %u sample%s a request%s", wanted,
+                            most, most == 1 ? "" : "s",
+                            most == 1 ? ", since its batch dimension is fixed" : "");
+    }
+    if (wanted > 0) {
+        *ret_batch = wanted;
+        *ret_auto = false;
+    } else if (session->caps.best_batch > 0) {
+        *ret_batch = session->caps.best_batch;
+        *ret_auto = false;
+    } else {
+        *ret_batch = most < AUTO_BATCH_MAX ? most : AUTO_BATCH_MAX;
+        *ret_auto = true;
+    }
+    return VT_OK;
+}
+
+static enum vt_status open_sut(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_job *job = session->job;
+    struct vt_sut_options options = {
+        .lanes = session->lanes,
+        .batch_delay_ns = job->batch_delay_us * VT_NS_PER_US,
+        .request_timeout_ns = job->timeout_ns,
+    };
+    enum vt_status status = choose_batch(session, err, &options.batch, &options.batch_auto);
+    if (status != VT_OK) {
+        return status;
+    }
+    char *name = vt_asprintf("vatio %s", session->engine_ref.ops.name);
+    if (name == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    status =
+        vt_sut_new(&session->engine_ref.ops, session->engine, &session->signature,
+                   session->workload_ops, session->workload, name, &options, err, &session->sut);
+    vt_free(name);
+    return status;
+}
+
+enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err)
+{
+    enum vt_status status = open_engine(session, err);
+    if (status != VT_OK) {
+        return status;
+    }
+    session->lanes = session->job->lanes > 0 ? (uint32_t)session->job->lanes : 1;
+    status = session->workload_ops->open(&session->workload_config, &session->signature, err,
+                                         &session->workload);
+    if (status != VT_OK) {
+        session->workload = NULL;
+        return status;
+    }
+    session->workload_ops->info(session->workload, &session->info);
+    return open_sut(session, err);
+}
+
+void vt_session_close(struct vt_session *session)
+{
+    vt_sut_free(session->sut);
+    if (session->workload != NULL) {
+        session->workload_ops->close(session->workload);
+    }
+    if (session->engine != NULL) {
+        session->engine_ref.ops.close(session->engine);
+    }
+    if (session->has_model_signature) {
+        vt_signature_release(&session->model_signature);
+    }
+    vt_model_free(session->model);
+    if (session->has_engine) {
+        vt_engine_ref_release(&session->engine_ref);
+    }
+    vt_shape_list_release(&session->shapes);
+    for (uint32_t i = 0; i < session->n_settings; i++) {
+        vt_free(session->keys[i]);
+    }
+    memset(session, 0, sizeof *session);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a job opens: the model, the engine that runs it, the workload that feeds it, and the system
+ * under test made of them. Opened in steps, so that a caller can speak before the slow ones.
+ */
+#ifndef VT_RUN_SESSION_H
+#define VT_RUN_SESSION_H
+
+#include "core/workload.h"
+#include "engine/registry.h"
+#include "graph/graph.h"
+#include "run/job.h"
+#include "run/model_source.h"
+#include "sut/sut.h"
+#include "workload/registry.h"
+
+#define VT_SETTINGS_MAX 64
+
+struct vt_session {
+    const struct vt_job *job;
+    struct vt_model_source source;
+    struct vt_bundle bundle;
+    struct vt_model *model;              /* the importer's view; NULL when it cannot read the model
+                                            and another engine can */
+    struct vt_signature model_signature; /* with the shapes applied */
+    bool has_model_signature;
+    struct vt_engine_ref engine_ref;
+    bool has_engine;
+    void *engine;
+    struct vt_engine_caps caps;
+    struct vt_signature signature; /* the engine's; borrowed from it */
+    const struct vt_workload_ops *workload_ops;
+    struct vt_workload_config workload_config;
+    void *workload;
+    struct vt_workload_info info;
+    struct vt_batching_sut *sut;
+    uint32_t lanes;
+    struct vt_shape_list shapes; /* the user's, then those that the data ask for */
+    struct vt_setting settings[VT_SETTINGS_MAX];
+    char *keys[VT_SETTINGS_MAX]; /* of the settings, cut out of the options */
+    uint32_t n_settings;
+};
+
+/* Finds model, engine and workload without reading data. Fast. On failure nothing stays open. */
+enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *job,
+                               const char *model, struct vt_error *err) VT_NODISCARD;
+/* Opens the engine, the workload's index and the lanes. May take long. */
+enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
+void vt_session_close(struct vt_session *session); /* accepts a zeroed one */
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Broken and hostile input: each gives one clear line, the documented exit code, and leaves nothing
+ * half-written behind.
+ */
+#include "vt_test.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "vatio.h"
+
+static unsigned char model[1 << 17];
+static size_t model_size;
+
+static int read_model(void **state)
+{
+    FILE *file = fopen(VATIO_DIGITS_ONNX, "rb");
+    if (file == NULL) {
+        return -1;
+    }
+    model_size = fread(model, 1, sizeof model, file);
+    (void)fclose(file);
+    return model_size > 0 ? make_work_folder(state) : -1;
+}
+
+static void no_output_appeared(void)
+{
+    assert_int_not_equal(access(work_path("runs"), F_OK), 0);
+}
+
+static void models_that_are_none(void **state)
+{
+    (void)state;
+    unsigned char noise[4096];
+    unsigned seed = 7;
+    for (size_t i = 0; i < sizeof noise; i++) {
+        seed = seed * 1664525U + 1013904223U;
+        noise[i] = (unsigned char)(seed >> 24);
+    }
+    write_work_file("empty.onnx", "", 0);
+    write_work_file("noise.onnx", noise, sizeof noise);
+    write_work_file("cut.onnx", model, model_size / 2);
+    assert_int_equal(mkdir(work_path("folder.onnx"), 0777), 0);
+
+    assert_one_error(vatio("run", "nowhere.onnx", NULL), 3, "nowhere.onnx: no such file");
+    assert_one_error(vatio("run", "digit", NULL), 3, "did you mean 'digits'?");
+    assert_one_error(vatio("run", "empty.onnx", NULL), 3, "empty.onnx");
+    assert_one_error(vatio("run", "noise.onnx", NULL), 3, "noise.onnx");
+    assert_one_error(vatio("run", "cut.onnx", NULL), 3, "cut.onnx");
+    assert_one_error(vatio("run", "folder.onnx", NULL), 3, "is a folder");
+    assert_one_error(vatio("inspect", "noise.onnx", NULL), 3, "noise.onnx");
+    no_output_appeared();
+}
+
+/* The model with one operator's name changed, which keeps every length right. */
+static void an_unknown_operator(void **state)
+{
+    (void)state;
+    unsigned char changed[sizeof model];
+    bool found = false;
+
+    memcpy(changed, model, model_size);
+    for (size_t i = 0; i + 4 <= model_size && !found; i++) {
+        /* NodeProto.op_type is field 4, a string: tag 0x22, length, text. */
+        if (memcmp(changed + i,
+                   "\x22\x04"
+                   "Relu",
+                   6) == 0) {
+            memcpy(changed + i + 2, "Rilu", 4);
+            found = true;
+        }
+    }
+    assert_true(found);
+    write_work_file("rilu.onnx", changed, model_size);
+    assert_one_error(vatio("run", "rilu.onnx", NULL), 3, "Rilu");
+    no_output_appeared();
+}
+
+static void options_out_of_range(void **state)
+{
+    (void)state;
+    assert_one_error(vatio("run", "digits", "--batch", "0", NULL), 2, "--batch");
+    assert_one_error(vatio("run", "digits", "--batch", "-3", NULL), 2, "--batch");
+    assert_one_error(vatio("run", "digits", "--duration", "0", NULL), 2, "--duration");
+    assert_one_error(vatio("run", "digits", "--duration", "3parsecs", NULL), 2, "--duration");
+    assert_one_error(vatio("run", "digits", "--target-qps", "-1", NULL), 2, "--target-qps");
+    assert_one_error(vatio("run", "digits", "--target-qps", "nan", NULL), 2, "--target-qps");
+    assert_one_error(vatio("run", "digits", "--lanes", "99999999999999999999", NULL), 2, "--lanes");
+    assert_one_error(vatio("run", "digits", "--mode", "fast", NULL), 2, "performance");
+    assert_one_error(vatio("run", "digits", "--scenario", "online", NULL), 2, "singlestream");
+    assert_one_error(vatio("run", "digits", "--batc", "4", NULL), 2, "--batch");
+    assert_one_error(vatio("run", "digits", "--batch", NULL), 2, "--batch");
+    assert_one_error(vatio("run", "digits", "more", NULL), 2, "more");
+    assert_one_error(vatio("run", NULL), 2, "vatio run digits");
+    assert_one_error(vatio("rum", "digits", NULL), 2, "did you mean 'run'?");
+    assert_one_error(vatio("run", "digits", "--engine", "nativ", NULL), 2, "native");
+    assert_one_error(vatio("run", "digits", "--engine", "./none.so", NULL), 3, "none.so");
+    assert_one_error(vatio("run", "digits", "--workload", "digit", NULL), 2, "digits");
+    assert_one_error(vatio("run", "digits", "--engine-option", "colour=red", NULL), 2, "colour");
+    assert_one_error(vatio("dump", NULL), 2, "dump");
+    assert_one_error(vatio("list", "everything", NULL), 2, "everything");
+    no_output_appeared();
+}
+
+static void shapes_that_do_not_fit(void **state)
+{
+    (void)state;
+    assert_one_error(vatio("run", "digits", "--shape", "input=0x1x8x8", NULL), 2, "--shape");
+    assert_one_error(vatio("run", "digits", "--shape", "input", NULL), 2, "NAME=DIMS");
+    assert_one_error(vatio("run", "digits", "--shape", "nobody=3", NULL), 2, "nobody");
+    assert_one_error(vatio("run", "digits", "--shape", "input=1x3x8x8", NULL), 2, "input");
+    write_work_file("digits.onnx", model, model_size);
+    write_work_file("cut.npy", "\x93NUMPY\x01", 7);
+    assert_one_error(vatio("run", "digits.onnx", "-w", "tensor", "--input", "input=cut.npy", NULL),
+                     3, "cut.npy");
+    assert_one_error(vatio("run", "digits.onnx", "-w", "tensor", "--input", "none=cut.npy", NULL),
+                     2, "none");
+    no_output_appeared();
+}
+
+static void output_that_cannot_be_written(void **state)
+{
+    (void)state;
+    write_work_file("file", "x", 1);
+    assert_one_error(vatio("run", "digits", "--duration", "50ms", "-o", "file/below", NULL), 5,
+                     "file");
+    assert_int_equal(mkdir(work_path("closed"), 0555), 0);
+    assert_one_error(vatio_as_nobody("run", "digits", "--duration", "50ms", "-o", "closed", NULL),
+                     5, "closed");
+    assert_one_error(
+        vatio_as_nobody("run", "digits", "--duration", "50ms", "-o", "closed/deep", NULL), 5,
+        "closed/deep");
+    no_output_appeared();
+}
+
+static void a_full_disk(void **state)
+{
+    (void)state;
+    struct outcome outcome =
+        vatio_on_full_disk(200, "run", "digits", "-s", "singlestream", "--mode", "performance",
+                           "--duration", "50ms", "-o", "full", NULL);
+
+    /* The figures were measured and are shown; what could not be saved is said. */
+    assert_int_equal(outcome.code, 5);
+    assert_non_null(strstr(outcome.err, "cannot be written"));
+    assert_int_not_equal(access(work_path("full/result.json"), F_OK), 0);
+    assert_int_not_equal(access(work_path("full/result.json.part"), F_OK), 0);
+    outcome_free(&outcome);
+    outcome = vatio_to("/dev/full", "list", NULL);
+    assert_int_equal(outcome.code, 5);
+    outcome_free(&outcome);
+    outcome = vatio_to("/dev/full", "run", "digits", "-s", "singlestream", "--mode", "performance",
+                       "--duration", "50ms", "--json", "-o", "fine", NULL);
+    assert_int_equal(outcome.code, 5);
+    assert_int_equal(access(work_path("fine/result.json"), F_OK), 0);
+    outcome_free(&outcome);
+}
+
+static void files_that_are_no_records(void **state)
+{
+    (void)state;
+    write_work_file("short.vtr", "VTREC", 5);
+    write_work_file("noise.vtr", model, model_size);
+    assert_one_error(vatio("dump", "short.vtr", NULL), 3, "short.vtr");
+    assert_one_error(vatio("dump", "noise.vtr", NULL), 3, "noise.vtr");
+    assert_one_error(vatio("dump", "missing.vtr", NULL), 3, "missing.vtr");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_that_are_none),          cmocka_unit_test(an_unknown_operator),
+        cmocka_unit_test(options_out_of_range),          cmocka_unit_test(shapes_that_do_not_fit),
+        cmocka_unit_test(output_that_cannot_be_written), cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(files_that_are_no_records),
+    };
+    return cmocka_run_group_tests(tests, read_model, remove_work_folder);
+}

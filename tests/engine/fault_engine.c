@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A module whose engine misbehaves on demand, for tests of whoever drives an engine. It takes any
+ * model and answers like the null engine, except where its settings say otherwise:
+ *
+ *   fault     none; lose: a request is never answered; twice: it is answered twice; error: it ends
+ *             with an error event; stranger: its event bears an id that nobody issued; wait-fails:
+ *             the lane breaks; submit-fails: nothing is taken; hang: wait() sleeps to its deadline
+ *   every     the fault befalls every N-th request (default 1: all)
+ *   delay-us  how long wait() sleeps before it gives results
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/null/null.h"
+
+/* Nobody waits longer than this for an engine that hangs. */
+#define HANG_NS (60 * VT_NS_PER_S)
+
+enum fault { NONE, LOSE, TWICE, ERROR, STRANGER, WAIT_FAILS, SUBMIT_FAILS, HANG, FAULTS };
+
+static const char *const fault_names[FAULTS] = {"none",     "lose",       "twice",        "error",
+                                                "stranger", "wait-fails", "submit-fails", "hang"};
+
+struct fault_engine {
+    void *null;
+    enum fault fault;
+    uint64_t every;
+    int64_t delay_ns;
+};
+
+struct fault_lane {
+    void *null;
+    uint64_t requests; /* answered by the null engine so far */
+    bool again;        /* `repeated` waits to be given a second time */
+    struct vt_event repeated;
+};
+
+static enum vt_status read_setting(struct fault_engine *engine, const struct vt_setting *setting,
+                                   struct vt_error *err)
+{
+    if (strcmp(setting->key, "fault") == 0) {
+        for (int i = 0; i < FAULTS; i++) {
+            if (strcmp(setting->value, fault_names[i]) == 0) {
+                engine->fault = (enum fault)i;
+                return VT_OK;
+            }
+        }
+    } else if (strcmp(setting->key, "every") == 0) {
+        engine->every = strtoull(setting->value, NULL, 10);
+        return engine->every > 0 ? VT_OK : vt_error_set(err, VT_ERR_USAGE, "every is 0");
+    } else if (strcmp(setting->key, "delay-us") == 0) {
+        engine->delay_ns = strtoll(setting->value, NULL, 10) * VT_NS_PER_US;
+        return VT_OK;
+    }
+    return vt_error_set(err, VT_ERR_USAGE, "engine fault cannot use setting '%s' = '%s'",
+                        setting->key, setting->value);
+}
+
+static void fault_close(void *context)
+{
+    struct fault_engine *engine = context;
+    if (engine != NULL) {
+        vt_null_engine.close(engine->null);
+        free(engine);
+    }
+}
+
+static enum vt_status fault_open(const struct vt_bundle *bundle,
+                                 const struct vt_engine_config *config, struct vt_error *err,
+                                 void **ret_engine)
+{
+    struct fault_engine *engine = calloc(1, sizeof(*engine));
+    if (engine == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the fault engine");
+    }
+    engine->every = 1;
+    enum vt_status status = VT_OK;
+    for (uint32_t i = 0; i < config->n_settings && status == VT_OK; i++) {
+        status = read_setting(engine, &config->settings[i], err);
+    }
+    if (status == VT_OK) {
+        struct vt_engine_config plain = *config;
+        plain.n_settings = 0;
+        status = vt_null_engine.open(bundle, &plain, err, &engine->null);
+    }
+    if (status != VT_OK) {
+        fault_close(engine);
+        return status;
+    }
+    *ret_engine = engine;
+    return VT_OK;
+}
+
+static enum vt_status fault_signature(void *context, uint32_t graph, struct vt_error *err,
+                                      struct vt_signature *ret_signature)
+{
+    struct fault_engine *engine = context;
+    return vt_null_engine.signature(engine->null, graph, err, ret_signature);
+}
+
+static enum vt_status fault_caps(void *context, struct vt_error *err,
+                                 struct vt_engine_caps *ret_caps)
+{
+    struct fault_engine *engine = context;
+    return vt_null_engine.caps(engine->null, err, ret_caps);
+}
+
+static void fault_lane_close(void *context, void *lane_context)
+{
+    struct fault_engine *engine = context;
+    struct fault_lane *lane = lane_context;
+    if (lane != NULL) {
+        vt_null_engine.lane_close(engine->null, lane->null);
+        free(lane);
+    }
+}
+
+static enum vt_status fault_lane_open(void *context, uint32_t index, struct vt_error *err,
+                                      void **ret_lane)
+{
+    struct fault_engine *engine = context;
+    struct fault_lane *lane = calloc(1, sizeof(*lane));
+    if (lane == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for lane %u", index);
+    }
+    enum vt_status status = vt_null_engine.lane_open(engine->null, index, err, &lane->null);
+    if (status != VT_OK) {
+        free(lane);
+        return status;
+    }
+    *ret_lane = lane;
+    return VT_OK;
+}
+
+static enum vt_status fault_submit(void *context, void *lane_context,
+                                   const struct vt_request *requests, uint32_t n,
+                                   struct vt_error *err)
+{
+    struct fault_engine *engine = context;
+    struct fault_lane *lane = lane_context;
+    if (engine->fault == SUBMIT_FAILS) {
+        return vt_error_set(err, VT_ERR_ENGINE, "submit fails, as asked for");
+    }
+    return vt_null_engine.submit(engine->null, lane->null, requests, n, err);
+}
+
+/* Gives events[0 .. n) the faults that are due. Returns how many are left. */
+static uint32_t spoil(const struct fault_engine *engine, struct fault_lane *lane,
+                      struct vt_event *events, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct vt_event event = events[i];
+        if (++lane->requests % engine->every == 0) {
+            switch (engine->fault) {
+            case LOSE:
+                continue;
+            case TWICE:
+                lane->again = true;
+                lane->repeated = event;
+                break;
+            case ERROR:
+                event.kind = VT_EVENT_ERROR;
+                event.status = VT_ERR_ENGINE;
+                event.text = "the request failed, as asked for";
+                event.outputs = NULL;
+                event.n_outputs = 0;
+                break;
+            case STRANGER:
+                event.id ^= UINT64_C(1) << 63;
+                break;
+            default:
+                break;
+            }
+        }
+        events[kept++] = event;
+    }
+    return kept;
+}
+
+static void sleep_to(int64_t deadline_ns)
+{
+    int64_t latest = vt_now_ns() + HANG_NS;
+    vt_sleep_until_ns(deadline_ns < latest ? deadline_ns : latest, 0);
+}
+
+static enum vt_status fault_wait(void *context, void *lane_context, uint32_t min, uint32_t max,
+                                 int64_t deadline_ns, struct vt_error *err,
+                                 struct vt_event *ret_events, uint32_t *ret_n)
+{
+    struct fault_engine *engine = context;
+    struct fault_lane *lane = lane_context;
+    uint32_t n = 0;
+    if (engine->fault == WAIT_FAILS) {
+        return vt_error_set(err, VT_ERR_ENGINE, "the lane is broken, as asked for");
+    }
+    if (engine->fault == HANG) {
+        if (min > 0) {
+            sleep_to(deadline_ns);
+        }
+        *ret_n = 0;
+        return VT_OK;
+    }
+    if (engine->delay_ns > 0) {
+        int64_t until = vt_now_ns() + engine->delay_ns;
+        vt_sleep_until_ns(until < deadline_ns ? until : deadline_ns, 0);
+    }
+    if (lane->again && max > 0) {
+        ret_events[n++] = lane->repeated;
+        lane->again = false;
+    }
+    /* One at a time: an event that is to come twice keeps its outputs until the next call. */
+    uint32_t fresh = 0;
+    uint32_t room = engine->fault == TWICE && max - n > 1 ? 1 : max - n;
+    enum vt_status status = vt_null_engine.wait(engine->null, lane->null, 0, room, deadline_ns, err,
+                                                ret_events + n, &fresh);
+    if (status != VT_OK) {
+        return status;
+    }
+    n += spoil(engine, lane, ret_events + n, fresh);
+    if (n < min && n == 0) {
+        sleep_to(deadline_ns);
+    }
+    *ret_n = n;
+    return VT_OK;
+}
+
+static const struct vt_engine_ops fault_ops = {
+    .api_version = VT_ENGINE_API_VERSION,
+    .struct_size = sizeof(struct vt_engine_ops),
+    .name = "fault",
+    .summary = "misbehaves on demand, for tests",
+    .open = fault_open,
+    .close = fault_close,
+    .signature = fault_signature,
+    .caps = fault_caps,
+    .lane_open = fault_lane_open,
+    .lane_close = fault_lane_close,
+    .submit = fault_submit,
+    .wait = fault_wait,
+};
+
+static const struct vt_engine_ops *const engines[] = {&fault_ops};
+
+static const struct vt_module module = {.api_version = VT_ENGINE_API_VERSION,
+                                        .struct_size = sizeof(struct vt_module),
+                                        .name = "fault",
+                                        .engines = engines,
+                                        .n_engines = 1};
+
+VT_API const struct vt_module *vatio_module(const struct vt_host *host);
+
+const struct vt_module *vatio_module(const struct vt_host *host)
+{
+    (void)host;
+    return &module;
+}
