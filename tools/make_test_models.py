@@ -55,6 +55,15 @@ def if_shapes():
                  [value("flag", B, []), value("x", F, ["N"])], [value("y", F, ["M"])])
 
 
+def if_unfit():
+    """y = flag ? x + (1, 2, 3) : -x: for other than 3 (or 1) elements the first branch is none."""
+    then = graph("then", [node("Add", ["x", "three"], ["t"])], [], [value("t", F, ["N"])],
+                 [constant("three", F, [3], [1.0, 2.0, 3.0])])
+    other = graph("else", [node("Neg", ["x"], ["e"])], [], [value("e", F, ["N"])])
+    return graph("if_unfit", [node("If", ["flag"], ["y"], then_branch=then, else_branch=other)],
+                 [value("flag", B, []), value("x", F, ["N"])], [value("y", F, ["N"])])
+
+
 def if_constant():
     """y = relu(x): the condition, that x has rank 1, is known while planning."""
     then = graph("then", [node("Relu", ["x"], ["t"])], [], [value("t", F, ["N"])])
@@ -222,7 +231,7 @@ def bad_index():
 
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/plan/data")
-    for make in (if_same, if_shapes, if_constant, loop_fibonacci, loop_swap, loop_grow, loop_known,
+    for make in (if_same, if_shapes, if_unfit, if_constant, loop_fibonacci, loop_swap, loop_grow, loop_known,
                  loop_nested, nonzero, shapes, pass_through, chain, residual, shared_middle,
                  bad_index):
         model = helper.make_model(make(), producer_name="vatio make_test_models",

@@ -67,7 +67,7 @@ struct vt_sample_record {
 #define VT_REASONS_MAX 8
 struct vt_reasons {
     uint32_t n;
-    char text[VT_REASONS_MAX][256];
+    char text[VT_REASONS_MAX][400];
 };
 
 /* What a run was. Owned by the caller; vt_load_report_free. */

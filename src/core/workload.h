@@ -43,7 +43,7 @@ struct vt_workload_config {
     size_t n_inputs;
     const char *const *expects;
     size_t n_expects;
-    double rtol; /* relative and absolute tolerance of expects */
+    double rtol; /* relative and absolute tolerance of expects, as they are: 0 is exact */
     double atol;
 };
 
@@ -65,9 +65,11 @@ struct vt_quality {
     bool has_target;
     double target; /* pass means value >= target, or <= where smaller is better */
     bool smaller_is_better;
-    bool pass;        /* true without a target */
-    uint64_t count;   /* samples scored */
-    char detail[192]; /* "on 360 held-out images"; for a mismatch the worst element */
+    bool pass;         /* true without a target */
+    uint64_t count;    /* samples scored */
+    char detail[192];  /* "on 360 held-out images" */
+    char failure[400]; /* why pass is false, where value and target do not say it all: the worst
+                          element and what was expected of it */
 };
 
 /* One scored response: what finish() wrote for a sample. */
@@ -117,7 +119,7 @@ struct vt_workload_ops {
     enum vt_status (*finish)(void *workload, uint64_t index, const struct vt_tensor *outputs,
                              uint32_t n_outputs, void *ret_response, size_t *ret_bytes,
                              struct vt_error *err);
-    /* Optional: the quality of a whole accuracy run. VT_ERR_MISMATCH when --expect failed. */
+    /* Optional: the quality of a whole accuracy run. That a target was missed is no error. */
     enum vt_status (*score)(void *workload, const struct vt_response *responses, size_t n,
                             struct vt_error *err, struct vt_quality *ret_quality);
 };

@@ -105,7 +105,8 @@ double vt_node_flops(const struct vt_node *node, const struct vt_shape_info *con
                      const struct vt_shape_info *outputs)
 {
     size_t n;
-    size_t index = (size_t)(node->operator- vt_operator_table(&n));
+    const struct vt_operator *entry = node->operator;
+    size_t index = (size_t)(entry - vt_operator_table(&n));
     double elements = product(&outputs[0], 0);
 
     switch (costs[index]) {

@@ -174,7 +174,7 @@ const struct vt_operator *vt_operator_table(size_t *ret_n);
 /*
  * Infers a node's outputs and checks its inputs: counts, types, shapes that fit together. Errors
  * (VT_ERR_FORMAT, VT_ERR_UNSUPPORTED) name node and operator. Unknown inputs give unknown outputs,
- * not errors. Allocates nothing.
+ * not errors; so do If and Loop, which have no function. Allocates nothing.
  */
 enum vt_status vt_infer_node(const struct vt_infer *infer) VT_NODISCARD;
 
@@ -188,7 +188,9 @@ double vt_node_flops(const struct vt_node *node, const struct vt_shape_info *con
 /*
  * The signature of the main graph, with bindings applied: names of inputs (all extents) or of
  * symbols (rank 1). VT_ERR_USAGE when a binding names nothing or contradicts a fixed extent.
- * Arrays are allocated; vt_signature_release frees them, names stay borrowed from the model.
+ * Also VT_ERR_USAGE when an input has no declared rank and no binding. An output whose rank neither
+ * the file nor inference tells is given as one open extent with the symbol "...". Arrays are
+ * allocated; vt_signature_release frees them, names stay borrowed from the model.
  */
 enum vt_status vt_model_signature(const struct vt_model *model,
                                   const struct vt_shape_binding *bindings, uint32_t n_bindings,

@@ -21,7 +21,8 @@ static void count_nodes(const struct vt_graph *graph, const struct vt_operator *
 {
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const struct vt_node *node = &graph->nodes[i];
-        counts[node->operator- table]++;
+        const struct vt_operator *entry = node->operator;
+        counts[entry - table]++;
         (*n_nodes)++;
         for (uint32_t a = 0; a < node->n_attrs; a++) {
             if (node->attrs[a].type == VT_ATTR_GRAPH) {

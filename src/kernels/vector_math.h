@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* e^x: 0 below -87.3, infinity above 88.72, NaN for NaN. */
+/* e^x: 0 below -86.6, infinity above 88.72, NaN for NaN. */
 static inline float vt_exp(float x)
 {
     /* x = n·ln 2 + r with |r| <= ln(2)/2; adding 1.5·2^23 rounds to an integer. */
-    const float low = x < -87.3f ? -87.3f : x, bounded = low > 88.8f ? 88.8f : low;
+    const float low = x < -86.6f ? -86.6f : x, bounded = low > 88.8f ? 88.8f : low;
     const float shifted = bounded * 1.44269504f + 12582912.0f;
     const float n = shifted - 12582912.0f;
     const float r = bounded - n * 0.693359375f - n * -2.12194440e-4f;
@@ -34,7 +34,7 @@ static inline float vt_exp(float x)
     float scale;
     memcpy(&scale, &bits, sizeof(scale));
     float y = p * scale * 2.0f;
-    y = x < -87.3f ? 0.0f : y;
+    y = x < -86.6f ? 0.0f : y;
     y = x > 88.722836f ? INFINITY : y;
     return x != x ? x : y;
 }

@@ -353,6 +353,19 @@ static void find_lifetimes(struct vt_builder *builder)
 /* --- in place
  * --------------------------------------------------------------------------------------- */
 
+/* Whether the value's memory may be that of `buffer`: what is a view at run time may be of
+ * anything. */
+static bool may_lie_on(const struct vt_builder *builder, uint32_t value,
+                       const struct vt_buffer *buffer)
+{
+    const struct vt_build_value *used = &builder->values[value];
+    const struct vt_buffer *own = used->buffer;
+    while (own != NULL && own->joined != NULL) {
+        own = own->joined;
+    }
+    return own == buffer || (own == NULL && used->info.value == NULL && !used->graph_input);
+}
+
 static void join_output(struct vt_builder *builder, struct vt_step *step)
 {
     if (step->n_outputs == 0 || step->outputs[0] == VT_NO_VALUE || step->n_inputs == 0 ||
@@ -369,14 +382,8 @@ static void join_output(struct vt_builder *builder, struct vt_step *step)
         return;
     }
     for (uint32_t i = 1; i < step->n_inputs; i++) {
-        if (step->inputs[i] != VT_NO_VALUE) {
-            struct vt_buffer *other = builder->values[step->inputs[i]].buffer;
-            while (other != NULL && other->joined != NULL) {
-                other = other->joined;
-            }
-            if (other == from) {
-                return;
-            }
+        if (step->inputs[i] != VT_NO_VALUE && may_lie_on(builder, step->inputs[i], from)) {
+            return;
         }
     }
     to->joined = from;

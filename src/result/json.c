@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/topology.h"
+#include "base/version.h"
 #include "result/result.h"
 #include "result/text.h"
 
@@ -101,8 +102,8 @@ static json_t *tool_value(void)
 {
     struct object tool = object_begin();
     put(&tool, "name", text_value("vatio"));
-    put(&tool, "version", text_value(VT_VERSION));
-    put(&tool, "build", text_value(VT_BUILD));
+    put(&tool, "version", text_value(vt_version()));
+    put(&tool, "build", text_value(vt_version_commit()));
     return object_end(&tool);
 }
 
@@ -341,6 +342,18 @@ static json_t *energy_value(const struct vt_result *result)
     return object_end(&energy);
 }
 
+/* null while nothing failed. */
+static json_t *failure_value(const struct vt_error *failure)
+{
+    if (failure->status == VT_OK) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "status", text_value(vt_status_name(failure->status)));
+    put(&json, "text", text_value(failure->text));
+    return object_end(&json);
+}
+
 static json_t *entry_value(const struct vt_result *result, const struct vt_result_entry *entry)
 {
     struct object json = object_begin();
@@ -353,11 +366,8 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     put(&rules, "met", json_boolean(entry->rules_met));
     put(&rules, "reasons", reasons_value(&entry->rules));
     put(&json, "rules", object_end(&rules));
+    put(&json, "failure", failure_value(&entry->failure));
     if (entry->report == NULL) {
-        struct object failure = object_begin();
-        put(&failure, "status", text_value(vt_status_name(entry->failure.status)));
-        put(&failure, "text", text_value(entry->failure.text));
-        put(&json, "failure", object_end(&failure));
         return object_end(&json);
     }
     put_report(&json, entry->report);

@@ -45,7 +45,7 @@ int vt_result_exit_code(const struct vt_result *result)
     }
     for (uint32_t i = 0; i < result->n_entries; i++) {
         const struct vt_result_entry *entry = &result->entries[i];
-        if (entry->report == NULL) {
+        if (entry->failure.status != VT_OK) {
             int code = vt_status_exit_code(entry->failure.status);
             return code > 1 ? code : vt_status_exit_code(VT_ERR_ENGINE);
         }

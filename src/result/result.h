@@ -24,7 +24,8 @@
 struct vt_result_entry {
     enum vt_scenario scenario;
     enum vt_mode mode;
-    struct vt_load_report *report; /* owned; NULL when it could not run: `failure` says why */
+    struct vt_load_report *report; /* owned; NULL when there was no run: `failure` says why it
+                                      failed, or `reasons` why there was nothing to run */
     struct vt_error failure;
     bool valid;                /* the limits of this job */
     struct vt_reasons reasons; /* why not valid */

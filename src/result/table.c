@@ -118,7 +118,8 @@ static void fill_row(const struct vt_result_entry *entry, struct row *row)
              vt_scenario_name(entry->scenario));
     fill_latency_cells(entry, row);
     if (entry->report == NULL) {
-        snprintf(row->cell[CELL_RESULT], sizeof row->cell[0], "failed");
+        snprintf(row->cell[CELL_RESULT], sizeof row->cell[0], "%s",
+                 entry->failure.status != VT_OK ? "failed" : VT_NO_NUMBER);
         snprintf(row->cell[CELL_VALID], sizeof row->cell[0], "no");
         return;
     }
@@ -246,7 +247,11 @@ static void quality_text(const struct vt_result *result, const struct vt_result_
         snprintf(name, sizeof name, "%s: ", vt_scenario_name(entry->scenario));
     }
     if (entry->report == NULL) {
-        snprintf(text, size, "%sunmeasured: %s", name, entry->failure.text);
+        const char *why = entry->failure.text;
+        if (why[0] == '\0') {
+            why = entry->reasons.n > 0 ? entry->reasons.text[0] : "it did not run";
+        }
+        snprintf(text, size, "%sunmeasured: %s", name, why);
         return;
     }
     if (!entry->has_quality) {
@@ -382,10 +387,10 @@ static uint32_t put_failures(const struct vt_result *result, FILE *out, int colu
     for (uint32_t i = 0; i < result->n_entries; i++) {
         const struct vt_result_entry *entry = &result->entries[i];
         const char *what = entry->failure.text;
-        if (entry->report != NULL) {
-            what = entry->report->first_failure;
-        } else if (entry->mode == VT_ACCURACY) {
+        if (entry->report == NULL && entry->mode == VT_ACCURACY) {
             continue; /* said in the quality line */
+        } else if (entry->report != NULL && what[0] == '\0') {
+            what = entry->report->first_failure;
         }
         if (what[0] != '\0') {
             snprintf(text, sizeof text, "%s%s: %s", vt_scenario_name(entry->scenario),

@@ -185,14 +185,19 @@ static enum vt_status find_rate(struct vt_measure *measure, struct vt_load_setti
     return VT_OK;
 }
 
-/* A full run at the rate that trials found; a rate that does not hold is lowered step by step. */
+/*
+ * A full run at the rate that trials found; a rate that does not hold is lowered step by step, for
+ * as long as one scenario may take.
+ */
 static enum vt_status run_found_rate(struct vt_measure *measure, struct vt_load_settings *settings,
                                      struct vt_error *err, struct vt_load_report **ret_report)
 {
     struct vt_load_report *report;
+    int64_t stop_ns =
+        settings->max_duration_ns > 0 ? vt_now_ns() + settings->max_duration_ns : VT_NEVER;
     enum vt_status status = run_load(measure, settings, err, &report);
 
-    for (int step = 0; status == VT_OK && step < RATE_STEPS; step++) {
+    for (int step = 0; status == VT_OK && step < RATE_STEPS && vt_now_ns() < stop_ns; step++) {
         if (report->valid || report->interrupted || report->capped || report->samples_lost > 0 ||
             report->samples_failed > 0) {
             break;
@@ -243,7 +248,6 @@ static enum vt_status score(struct vt_measure *measure, struct vt_result_entry *
 {
     struct vt_session *session = measure->session;
     const struct vt_load_report *report = entry->report;
-    struct vt_error why = VT_ERROR_INIT;
 
     if (session->workload_ops->score == NULL || report->n_responses == 0) {
         return VT_OK;
@@ -257,20 +261,20 @@ static enum vt_status score(struct vt_measure *measure, struct vt_result_entry *
         const struct vt_load_response *from = &report->responses[i];
         responses[i] = (struct vt_response){from->index, from->data, from->bytes};
     }
-    enum vt_status status = session->workload_ops->score(
-        session->workload, responses, report->n_responses, &why, &entry->quality);
+    enum vt_status status = session->workload_ops->score(session->workload, responses,
+                                                         report->n_responses, err, &entry->quality);
     vt_free(responses);
-    if (status != VT_OK && status != VT_ERR_MISMATCH) {
-        return vt_error_set(err, status, "%s", why.text);
+    if (status != VT_OK) {
+        return status;
     }
-    entry->has_quality = status == VT_OK;
-    if (status == VT_ERR_MISMATCH) {
-        add_reason(entry, why.text);
-    } else if (!entry->quality.pass) {
+    entry->has_quality = true;
+    const struct vt_quality *quality = &entry->quality;
+    if (!quality->pass && quality->failure[0] != '\0') {
+        add_reason(entry, quality->failure);
+    } else if (!quality->pass) {
         char text[256];
-        (void)snprintf(text, sizeof text, "%s is %.4g %s, the target is %.4g %s",
-                       entry->quality.metric, entry->quality.value, entry->quality.unit,
-                       entry->quality.target, entry->quality.unit);
+        (void)snprintf(text, sizeof text, "%s is %.4g %s, the target is %.4g %s", quality->metric,
+                       quality->value, quality->unit, quality->target, quality->unit);
         add_reason(entry, text);
     }
     return VT_OK;

@@ -2,6 +2,7 @@
 #include "run/save.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,18 +29,38 @@ static char *default_folder(const char *started_utc, const char *model_name)
     return vt_path_join("runs", stem);
 }
 
+/* How much of a path is there: its longest prefix that ends at a slash or the end and exists. */
+static size_t existing_prefix(char *path)
+{
+    size_t length = strlen(path);
+
+    while (length > 0) {
+        char cut = path[length];
+        path[length] = '\0';
+        bool there = vt_path_exists(path);
+        path[length] = cut;
+        if (there) {
+            return length;
+        }
+        do {
+            length--;
+        } while (length > 0 && path[length] != '/');
+    }
+    return 0;
+}
+
 enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char *started_utc,
                             const char *model_name, struct vt_error *err)
 {
-    *save = (struct vt_save){NULL, false};
+    *save = (struct vt_save){NULL, 0};
     char *folder = wanted != NULL ? vt_strdup(wanted) : default_folder(started_utc, model_name);
     char *trial = folder != NULL ? vt_path_join(folder, "result.json") : NULL;
     if (trial == NULL) {
         vt_free(folder);
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
-    save->made = !vt_path_exists(folder);
     save->folder = folder;
+    save->kept = existing_prefix(folder);
     enum vt_status status = vt_make_folders(folder, err);
     if (status == VT_OK) {
         /* A file that is opened and dropped shows whether result.json can be written later. */
@@ -86,13 +107,24 @@ enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_
 
 void vt_save_discard(struct vt_save *save)
 {
-    if (save->folder != NULL && save->made) {
-        (void)rmdir(save->folder);
+    size_t length = save->folder != NULL ? strlen(save->folder) : 0;
+
+    while (length > save->kept) {
+        save->folder[length] = '\0';
+        if (rmdir(save->folder) != 0) {
+            return;
+        }
+        while (length > 0 && save->folder[length - 1] != '/') {
+            length--;
+        }
+        while (length > 0 && save->folder[length - 1] == '/') {
+            length--;
+        }
     }
 }
 
 void vt_save_release(struct vt_save *save)
 {
     vt_free(save->folder);
-    *save = (struct vt_save){NULL, false};
+    *save = (struct vt_save){NULL, 0};
 }

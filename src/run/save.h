@@ -6,13 +6,13 @@
 #ifndef VT_RUN_SAVE_H
 #define VT_RUN_SAVE_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "result/result.h"
 
 struct vt_save {
     char *folder;
-    bool made; /* by us: it did not exist before */
+    size_t kept; /* the first so many bytes of it name a folder that was there before */
 };
 
 /*
@@ -24,7 +24,7 @@ enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char
 /* Records and MLPerf logs of one entry. */
 enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_entry *entry,
                              struct vt_error *err) VT_NODISCARD;
-/* Removes the folder if it was made here and is empty. */
+/* Removes the folders that were made here, as far as they are empty. */
 void vt_save_discard(struct vt_save *save);
 void vt_save_release(struct vt_save *save); /* accepts a zeroed one */
 

@@ -432,17 +432,18 @@ static char *place_text(const struct vt_tensor *view, uint64_t element, char *te
     return text;
 }
 
-static enum vt_status mismatch(const struct tensors *tensors, uint64_t index,
-                               const struct verdict *worst, uint64_t beyond, uint64_t elements,
-                               struct vt_error *err)
+/* The worst element of all, what it should have been, and how many are like it. */
+static void describe_mismatch(const struct tensors *tensors, uint64_t index,
+                              const struct verdict *worst, uint64_t beyond, uint64_t elements,
+                              struct vt_quality *quality)
 {
     const struct expect *expect = &tensors->expects[worst->expect];
     const struct vt_difference *difference = &worst->difference;
     char place[128];
 
-    return vt_error_set(
-        err, VT_ERR_MISMATCH,
-        "output '%.80s' of sample %llu, element [%s]: %.9g, but %.120s has %.9g, and %.3g is "
+    (void)snprintf(
+        quality->failure, sizeof quality->failure,
+        "output '%.60s' of sample %llu, element [%.60s]: %.9g, but %.80s has %.9g, and %.3g is "
         "allowed between them; %llu of %llu elements are out of tolerance (--rtol %g --atol %g)",
         expect->port->name, (unsigned long long)index,
         place_text(&expect->view, difference->worst, place, sizeof place), difference->found,
@@ -465,7 +466,7 @@ static enum vt_status tensors_score(void *workload, const struct vt_response *re
     for (size_t i = 0; i < n; i++) {
         struct verdict verdict;
         if (responses[i].bytes != sizeof verdict) {
-            return vt_error_set(err, VT_ERR_MISMATCH,
+            return vt_error_set(err, VT_ERR_ENGINE,
                                 "sample %llu gave no outputs to compare with what is expected",
                                 (unsigned long long)responses[i].index);
         }
@@ -477,20 +478,20 @@ static enum vt_status tensors_score(void *workload, const struct vt_response *re
             worst_index = responses[i].index;
         }
     }
-    if (beyond > 0) {
-        return mismatch(tensors, worst_index, &worst, beyond, elements, err);
-    }
-    struct vt_quality quality = {.metric = "elements that match",
+    struct vt_quality quality = {.metric = "matching elements",
                                  .unit = "%",
-                                 .value = 100,
+                                 .value = 100.0 * (double)(elements - beyond) / (double)elements,
                                  .has_target = true,
                                  .target = 100,
-                                 .pass = true,
+                                 .pass = beyond == 0,
                                  .count = n};
     (void)snprintf(quality.detail, sizeof quality.detail,
-                   "all %llu elements of %zu output%s, the worst at %.2g of the allowed difference",
+                   "among %llu of %zu output%s, the worst at %.2g of the allowed difference",
                    (unsigned long long)elements, tensors->n_expects,
                    tensors->n_expects == 1 ? "" : "s", worst.difference.ratio);
+    if (beyond > 0) {
+        describe_mismatch(tensors, worst_index, &worst, beyond, elements, &quality);
+    }
     *ret_quality = quality;
     return VT_OK;
 }

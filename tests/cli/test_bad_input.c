@@ -107,13 +107,13 @@ static void options_out_of_range(void **state)
 static void shapes_that_do_not_fit(void **state)
 {
     (void)state;
-    assert_one_error(vatio("run", "digits", "--shape", "input=0x1x8x8", NULL), 2, "--shape");
-    assert_one_error(vatio("run", "digits", "--shape", "input", NULL), 2, "NAME=DIMS");
+    assert_one_error(vatio("run", "digits", "--shape", "image=0x1x8x8", NULL), 2, "--shape");
+    assert_one_error(vatio("run", "digits", "--shape", "image", NULL), 2, "NAME=DIMS");
     assert_one_error(vatio("run", "digits", "--shape", "nobody=3", NULL), 2, "nobody");
-    assert_one_error(vatio("run", "digits", "--shape", "input=1x3x8x8", NULL), 2, "input");
+    assert_one_error(vatio("run", "digits", "--shape", "image=1x3x8x8", NULL), 2, "image");
     write_work_file("digits.onnx", model, model_size);
     write_work_file("cut.npy", "\x93NUMPY\x01", 7);
-    assert_one_error(vatio("run", "digits.onnx", "-w", "tensor", "--input", "input=cut.npy", NULL),
+    assert_one_error(vatio("run", "digits.onnx", "-w", "tensor", "--input", "image=cut.npy", NULL),
                      3, "cut.npy");
     assert_one_error(vatio("run", "digits.onnx", "-w", "tensor", "--input", "none=cut.npy", NULL),
                      2, "none");

@@ -12,9 +12,8 @@
 #define HALF_PAIR 6
 #define NO_SIZE   7
 
-static enum vt_status open_it(const struct vt_bundle *bundle,
-                              const struct vt_engine_config *config, struct vt_error *err,
-                              void **ret_engine)
+static enum vt_status open_it(const struct vt_bundle *bundle, const struct vt_engine_config *config,
+                              struct vt_error *err, void **ret_engine)
 {
     (void)bundle;
     (void)config;
@@ -91,17 +90,10 @@ static enum vt_status wait_it(void *engine, void *lane, uint32_t min, uint32_t m
 #define OPS(its_name, its_wait)                                                                    \
     {                                                                                              \
         .api_version = BAD == VERSION ? 77 : VT_ENGINE_API_VERSION,                                \
-        .struct_size = BAD == NO_SIZE ? 0 : sizeof(struct vt_engine_ops),                          \
-        .name = its_name,                                                                          \
-        .summary = "a bad one",                                                                    \
-        .open = open_it,                                                                           \
-        .close = close_it,                                                                         \
-        .signature = signature_of,                                                                 \
-        .caps = caps_of,                                                                           \
-        .buffer_free = BAD == HALF_PAIR ? lane_close_it : NULL,                                    \
-        .lane_open = lane_open_it,                                                                 \
-        .lane_close = lane_close_it,                                                               \
-        .submit = submit_it,                                                                       \
+        .struct_size = BAD == NO_SIZE ? 0 : sizeof(struct vt_engine_ops), .name = its_name,        \
+        .summary = "a bad one", .open = open_it, .close = close_it, .signature = signature_of,     \
+        .caps = caps_of, .buffer_free = BAD == HALF_PAIR ? lane_close_it : NULL,                   \
+        .lane_open = lane_open_it, .lane_close = lane_close_it, .submit = submit_it,               \
         .wait = its_wait,                                                                          \
     }
 

@@ -33,8 +33,7 @@ static inline void fixture_open(struct engine_fixture *f, const char *engine, co
     const struct vt_graph_source source = {.name = path, .path = path};
     const struct vt_bundle bundle = {&source, 1};
     memset(f, 0, sizeof(*f));
-    if (vt_engine_find(engine, &f->err, &f->ref) != VT_OK ||
-        f->ref.ops.probe(&f->err) != VT_OK ||
+    if (vt_engine_find(engine, &f->err, &f->ref) != VT_OK || f->ref.ops.probe(&f->err) != VT_OK ||
         f->ref.ops.open(&bundle, config, &f->err, &f->engine) != VT_OK) {
         fail_msg("%s", f->err.text);
     }
@@ -60,8 +59,8 @@ static inline void fixture_close(struct engine_fixture *f)
 static inline struct vt_tensor floats(const float *data, uint32_t rank, const int64_t *dim)
 {
     struct vt_tensor tensor;
-    assert_int_equal(
-        vt_tensor_init(&tensor, VT_F32, rank, dim, (void *)(uintptr_t)data, NULL), VT_OK);
+    assert_int_equal(vt_tensor_init(&tensor, VT_F32, rank, dim, (void *)(uintptr_t)data, NULL),
+                     VT_OK);
     return tensor;
 }
 

@@ -16,29 +16,41 @@
 #endif
 
 /* A TensorProto file as the constant of a model of its own. */
-static struct vt_model *load_tensor(const char *path, const struct vt_tensor **ret)
+struct held {
+    struct vt_model *model;
+    struct pb bytes; /* borrowed by the model */
+};
+
+static void drop(struct held *held)
+{
+    vt_model_free(held->model);
+    pb_free(&held->bytes);
+}
+
+static bool load_tensor(const char *path, struct held *ret_held, const struct vt_tensor **ret)
 {
     struct vt_error err = VT_ERROR_INIT;
-    struct vt_model *model = NULL;
-    struct pb graph = {NULL, 0, 0}, tensor = {NULL, 0, 0}, bytes;
+    struct held held = {NULL, {NULL, 0, 0}};
+    struct pb graph = {NULL, 0, 0}, tensor = {NULL, 0, 0};
     char *text;
     size_t size;
 
     if (vt_file_read(path, (size_t)64 << 20, &err, &text, &size) != VT_OK) {
-        return NULL;
+        return false;
     }
     pb_raw(&tensor, text, size);
     pb_text(&tensor, 8, "x"); /* the last name counts */
     vt_free(text);
     pb_message(&graph, OX_INITIALIZER, &tensor);
-    bytes = ox_model(13, &graph);
-    /* The bytes must outlive the model: they are freed with the process. */
-    if (vt_model_import_memory("tensor", bytes.bytes, bytes.size, NULL, &err, &model) != VT_OK) {
-        pb_free(&bytes);
-        return NULL;
+    held.bytes = ox_model(13, &graph);
+    if (vt_model_import_memory("tensor", held.bytes.bytes, held.bytes.size, NULL, &err,
+                               &held.model) != VT_OK) {
+        drop(&held);
+        return false;
     }
-    *ret = vt_model_values(model)[0].constant;
-    return model;
+    *ret_held = held;
+    *ret = vt_model_values(held.model)[0].constant;
+    return true;
 }
 
 enum verdict {
@@ -78,7 +90,7 @@ static enum verdict run_case(const struct vt_model *model, const char *folder)
 {
     const struct vt_graph *graph = vt_model_graph(model);
     struct vt_error err = VT_ERROR_INIT;
-    struct vt_model *held[32] = {NULL};
+    struct held held[32];
     struct vt_port ports[16];
     const struct vt_tensor *tensors[16];
     char path[640], text[128];
@@ -90,8 +102,7 @@ static enum verdict run_case(const struct vt_model *model, const char *folder)
     }
     for (uint32_t i = 0; i < graph->n_inputs; i++) {
         (void)snprintf(path, sizeof(path), "%s/test_data_set_0/input_%u.pb", folder, i);
-        held[n_held] = load_tensor(path, &tensors[i]);
-        if (held[n_held] == NULL) {
+        if (!load_tensor(path, &held[n_held], &tensors[i])) {
             verdict = OPEN;
             goto done;
         }
@@ -109,8 +120,7 @@ static enum verdict run_case(const struct vt_model *model, const char *folder)
     for (uint32_t i = 0; status == VT_OK && i < graph->n_outputs; i++) {
         const struct vt_tensor *expected;
         (void)snprintf(path, sizeof(path), "%s/test_data_set_0/output_%u.pb", folder, i);
-        held[n_held] = load_tensor(path, &expected);
-        if (held[n_held] == NULL) {
+        if (!load_tensor(path, &held[n_held], &expected)) {
             verdict = verdict == AGREES ? OPEN : verdict;
             continue;
         }
@@ -132,7 +142,7 @@ static enum verdict run_case(const struct vt_model *model, const char *folder)
     free(infos);
 done:
     for (uint32_t i = 0; i < n_held; i++) {
-        vt_model_free(held[i]);
+        drop(&held[i]);
     }
     return verdict;
 }

@@ -44,8 +44,8 @@ struct vt_fake_sut {
     uint64_t fail;          /* completes with VT_ERR_ENGINE and a text */
     uint64_t invent_after;  /* a made-up id completes as well */
     uint64_t invent_id;
-    uint64_t stop_at;      /* sets control->stop when it is issued */
-    uint64_t refuse_at;    /* issue() fails with VT_ERR_ENGINE */
+    uint64_t stop_at;   /* sets control->stop when it is issued */
+    uint64_t refuse_at; /* issue() fails with VT_ERR_ENGINE */
     bool refuse_start;
     struct vt_load_control *control;
     /* What was seen. */

@@ -181,9 +181,8 @@ static void an_id_of_this_run_that_is_not_issued_yet_is_invented(void **state)
     struct bench *b = *state;
     /* The id that the run will have is known only from one before: runs count up. */
     struct vt_load_report *first = NULL;
-    assert_int_equal(vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, NULL,
-                                 &first),
-                     VT_OK);
+    assert_int_equal(
+        vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, NULL, &first), VT_OK);
     vt_load_report_free(first);
     uint64_t run_before = b->sut.ids[0] >> 32;
     b->sut.invent_after = 3;
@@ -199,9 +198,8 @@ static void a_completion_of_an_earlier_run_is_recognised(void **state)
 {
     struct bench *b = *state;
     struct vt_load_report *first = NULL;
-    assert_int_equal(vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, NULL,
-                                 &first),
-                     VT_OK);
+    assert_int_equal(
+        vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, NULL, &first), VT_OK);
     assert_true(first->valid);
     vt_load_report_free(first);
     b->sut.invent_after = 100;

@@ -63,7 +63,7 @@ static void bounded_integers_are_equal(void **state)
 {
     (void)state;
     /* Where a draw is redrawn never, rarely, and for almost every second word. */
-    static const uint32_t bounds[] = {1,     2,     3,          64,         1023,      1024,
+    static const uint32_t bounds[] = {1,     2,     3,          64,         1023,       1024,
                                       65535, 65536, 0x7fffffff, 0x80000001, 0xc0000001, 0xfffffffe};
     for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
         uint64_t seed = seeds[b % SEEDS];

@@ -30,7 +30,8 @@ static void published_counts_come_out(void **state)
     /* H(0) = ceil(ln 0.01 / ln p). */
     static const double ps[] = {0.5, 0.90, 0.95, 0.97, 0.99, 0.999};
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(vt_early_stopping_passing(0, ps[i]), (uint64_t)ceil(log(0.01) / log(ps[i])));
+        assert_int_equal(vt_early_stopping_passing(0, ps[i]),
+                         (uint64_t)ceil(log(0.01) / log(ps[i])));
     }
     assert_int_equal(vt_early_stopping_passing(0, 0.99), 459);
 }
@@ -44,14 +45,14 @@ static void odds_equal_the_binomial_sum(void **state)
         for (int j = 0; j < 7; j++) {
             uint64_t passing = vt_early_stopping_passing(ts[j], ps[i]);
             /* From far in the one tail to far in the other. */
-            const uint64_t hs[] = {1, passing / 4 + 1, passing / 2 + 1, passing - 1, passing,
-                                   passing + passing / 8};
+            const uint64_t hs[] = {1,           passing / 4 + 1, passing / 2 + 1,
+                                   passing - 1, passing,         passing + passing / 8};
             for (int k = 0; k < 6; k++) {
                 double expected = binomial_sum(hs[k], ts[j], ps[i]);
                 double got = vt_early_stopping_odds(hs[k], ts[j], ps[i]);
                 if (fabs(got - expected) > 1e-9 * expected + 1e-12) {
-                    fail_msg("h %d t %d p %g: %.15g, sum %.15g", (int)hs[k], (int)ts[j], ps[i],
-                             got, expected);
+                    fail_msg("h %d t %d p %g: %.15g, sum %.15g", (int)hs[k], (int)ts[j], ps[i], got,
+                             expected);
                 }
             }
             assert_true(binomial_sum(passing, ts[j], ps[i]) < 1 - 0.99);

@@ -15,7 +15,8 @@ static struct vt_plan_info info_of(const struct fixture *f)
     return info;
 }
 
-/* --- what is planned ------------------------------------------------------------------------------ */
+/* --- what is planned
+ * ------------------------------------------------------------------------------ */
 
 static void test_shapes_fold(void **state)
 {
@@ -126,7 +127,8 @@ static void test_outputs_are_the_plans_own(void **state)
     fixture_close(&f);
 }
 
-/* --- usage ------------------------------------------------------------------------------------------ */
+/* --- usage
+ * ------------------------------------------------------------------------------------------ */
 
 static void test_wrong_inputs(void **state)
 {
@@ -153,7 +155,8 @@ static void test_wrong_inputs(void **state)
     fixture_close(&f);
 }
 
-/* --- allocation -------------------------------------------------------------------------------------- */
+/* --- allocation
+ * -------------------------------------------------------------------------------------- */
 
 static _Atomic int allocations;
 

@@ -19,7 +19,8 @@ static void check_floats(const struct vt_tensor *tensor, const float *expected, 
     }
 }
 
-/* --- If ------------------------------------------------------------------------------------------ */
+/* --- If ------------------------------------------------------------------------------------------
+ */
 
 static void test_if_same_shape(void **state)
 {
@@ -68,6 +69,32 @@ static void test_if_shapes(void **state)
     fixture_close(&f);
 }
 
+/* A branch that does not fit the shapes is an error when it is taken, not before. */
+static void test_if_unfit(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_open(&f, folder, "if_unfit.onnx", 1);
+    const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, sum[3] = {2.0f, 4.0f, 6.0f},
+                negative[4] = {-1.0f, -2.0f, -3.0f, -4.0f};
+    uint8_t flag = 1;
+    struct vt_tensor inputs[2] = {view(VT_BOOL, &flag, -1), view(VT_F32, x, 4, -1)};
+    fixture_plan(&f, inputs, 2);
+    assert_int_equal(vt_plan_run(f.plan, inputs, 2, &f.err, f.outputs, 1), VT_ERR_FORMAT);
+    assert_non_null(strstr(f.err.text, "then branch does not fit the inputs"));
+    assert_non_null(strstr(f.err.text, "add_t"));
+    f.err = (struct vt_error)VT_ERROR_INIT;
+    flag = 0;
+    fixture_run(&f, inputs, 2);
+    check_floats(&f.outputs[0], negative, 4);
+    flag = 1;
+    inputs[1] = view(VT_F32, x, 3, -1);
+    fixture_plan(&f, inputs, 2);
+    fixture_run(&f, inputs, 2);
+    check_floats(&f.outputs[0], sum, 3);
+    fixture_close(&f);
+}
+
 static void test_if_constant(void **state)
 {
     (void)state;
@@ -84,7 +111,8 @@ static void test_if_constant(void **state)
     fixture_close(&f);
 }
 
-/* --- Loop ---------------------------------------------------------------------------------------- */
+/* --- Loop ----------------------------------------------------------------------------------------
+ */
 
 static void test_loop_fibonacci(void **state)
 {
@@ -103,8 +131,8 @@ static void test_loop_fibonacci(void **state)
         int64_t n;
         uint8_t go;
         float limit;
-    } cases[] = {{10, 1, 1e9f}, {20, 1, 30.0f}, {5, 0, 1e9f}, {0, 1, 1e9f}, {-3, 1, 1e9f},
-                 {30, 1, 1e9f}, {1, 1, 0.0f}};
+    } cases[] = {{10, 1, 1e9f}, {20, 1, 30.0f}, {5, 0, 1e9f}, {0, 1, 1e9f},
+                 {-3, 1, 1e9f}, {30, 1, 1e9f},  {1, 1, 0.0f}};
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         float a = 1.0f, b = 1.0f, kept[32];
         size_t turns = 0;
@@ -222,7 +250,8 @@ static void test_loop_nested(void **state)
     fixture_close(&f);
 }
 
-/* --- dynamic extents ----------------------------------------------------------------------------- */
+/* --- dynamic extents -----------------------------------------------------------------------------
+ */
 
 static void test_nonzero(void **state)
 {
@@ -280,11 +309,12 @@ static void test_error_of_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_if_same_shape),  cmocka_unit_test(test_if_shapes),
-        cmocka_unit_test(test_if_constant),    cmocka_unit_test(test_loop_fibonacci),
-        cmocka_unit_test(test_loop_swap),      cmocka_unit_test(test_loop_grow),
-        cmocka_unit_test(test_loop_known),     cmocka_unit_test(test_loop_nested),
-        cmocka_unit_test(test_nonzero),        cmocka_unit_test(test_error_of_the_run),
+        cmocka_unit_test(test_if_same_shape),    cmocka_unit_test(test_if_shapes),
+        cmocka_unit_test(test_if_unfit),         cmocka_unit_test(test_if_constant),
+        cmocka_unit_test(test_loop_fibonacci),   cmocka_unit_test(test_loop_swap),
+        cmocka_unit_test(test_loop_grow),        cmocka_unit_test(test_loop_known),
+        cmocka_unit_test(test_loop_nested),      cmocka_unit_test(test_nonzero),
+        cmocka_unit_test(test_error_of_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

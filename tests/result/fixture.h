@@ -102,7 +102,10 @@ static inline char *fixture_table(const struct fixture *f, int columns)
     assert_non_null(stream);
     vt_result_print_table(&f->result, stream, columns);
     assert_int_equal(fclose(stream), 0);
-    return text;
+    char *copy = strdup(text); /* gcc takes the stream's own buffer for a local */
+    assert_non_null(copy);
+    free(text);
+    return copy;
 }
 
 #endif

@@ -189,6 +189,7 @@ static void test_awkward(void **state)
     assert_int_equal(INT("results.2.samples"), INT64_MAX);
     assert_true(json_is_null(at(root, "results.3.latency_ns")));
     assert_true(json_is_false(at(root, "results.4.valid")));
+    assert_true(json_is_null(at(root, "results.3.failure")));
     assert_string_equal(TEXT("results.4.failure.status"), "VT_ERR_ENGINE");
     assert_string_equal(TEXT("results.4.failure.text"), "it broke");
     assert_true(json_is_false(at(root, "valid")));

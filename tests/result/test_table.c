@@ -196,8 +196,12 @@ static void test_verdicts(void **state)
     f.result.entries[0].quality.pass = true;
     f.result.entries[1].valid = false;
     assert_int_equal(vt_result_exit_code(&f.result), 1);
-    f.result.entries[3].report = NULL;
+    f.result.entries[3].report = NULL; /* nothing to run: a reason, not a failure */
+    assert_false(vt_result_valid(&f.result));
+    assert_int_equal(vt_result_exit_code(&f.result), 1);
+    vt_error_set(&f.result.entries[3].failure, VT_ERR_ENGINE, "it broke");
     assert_int_equal(vt_result_exit_code(&f.result), 4);
+    f.result.entries[3].failure = (struct vt_error)VT_ERROR_INIT;
     vt_error_set(&f.result.entries[3].failure, VT_ERR_READ, "a.jpg: cannot be read");
     assert_int_equal(vt_result_exit_code(&f.result), 3);
     f.result.partial = true;

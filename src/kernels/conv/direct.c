@@ -29,7 +29,7 @@ static size_t align64(size_t bytes)
 
 static size_t zeros_floats(const struct vt_conv *conv)
 {
-    return (size_t)(conv->in[2] + conv->pad[2]);
+    return (size_t)conv->in[2];
 }
 
 size_t vt_conv_direct_workspace_bytes(const struct vt_conv *conv, uint32_t threads)

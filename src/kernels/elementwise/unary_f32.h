@@ -17,6 +17,13 @@
     }                                                                                              \
     return
 
+/* Within 0 and 1; a NaN stays one. */
+static inline float bounded(float v)
+{
+    v = v < 0.0f ? 0.0f : v;
+    return v > 1.0f ? 1.0f : v;
+}
+
 void VT_UNARY_F32(const struct vt_unary_params *params, const float *x, float *y, int64_t n)
 {
     const float alpha = (float)params->alpha, beta = (float)params->beta;
@@ -87,9 +94,9 @@ void VT_UNARY_F32(const struct vt_unary_params *params, const float *x, float *y
     case VT_UNARY_CELU:
         LOOP(v < 0.0f ? alpha * expm1f(v / alpha) : v);
     case VT_UNARY_HARD_SIGMOID:
-        LOOP(fminf(fmaxf(alpha * v + beta, 0.0f), 1.0f));
+        LOOP(bounded(alpha * v + beta));
     case VT_UNARY_HARD_SWISH:
-        LOOP(v * fminf(fmaxf(v * (1.0f / 6.0f) + 0.5f, 0.0f), 1.0f));
+        LOOP(v * bounded(v * (1.0f / 6.0f) + 0.5f));
     case VT_UNARY_SOFTPLUS:
         LOOP((v > 0.0f ? v : 0.0f) + log1pf(vt_exp(-fabsf(v))));
     case VT_UNARY_SOFTSIGN:

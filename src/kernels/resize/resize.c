@@ -103,6 +103,9 @@ static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, 
         memset(tap, 0, sizeof(*tap));
         tap->outside =
             r->coordinate == VT_RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (double)(n - 1));
+        /* What is further out reads the same; a bound keeps the rounding below defined. */
+        x = x >= -4 ? x : -4;
+        x = x <= (double)n + 4 ? x : (double)n + 4;
         if (r->in[axis] == r->out[axis] && r->scale[axis] == 1.0 &&
             r->coordinate != VT_RESIZE_TF_CROP_AND_RESIZE) {
             tap->at[0] = i;

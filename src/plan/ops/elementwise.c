@@ -92,7 +92,8 @@ static enum vt_status clip_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     (void)ret_workspace;
     if (!vt_unary_knows(VT_UNARY_CLIP, ctx->inputs[0]->dtype))
         return vt_op_fail_type(ctx, ctx->inputs[0]);
-    return VT_OK;
+    enum vt_status status = vt_op_require_count(ctx, 1, 1);
+    return status == VT_OK ? vt_op_require_count(ctx, 2, 1) : status;
 }
 
 /* The bounds may be inputs, so they are read by each run. */

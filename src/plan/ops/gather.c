@@ -86,6 +86,10 @@ static enum vt_status read_nd(const struct vt_op_context *ctx, uint32_t batch,
     if (indices->rank == 0 || batch >= indices->rank || batch >= in->rank)
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the ranks %u and %u do not fit batch_dims %u",
                           in->rank, indices->rank, batch);
+    for (uint32_t i = 0; i < batch; i++) {
+        if (in->dim[i] != indices->dim[i])
+            return vt_op_fail(ctx, VT_ERR_FORMAT, "data and indices differ in batch axis %u", i);
+    }
     const int64_t depth = indices->dim[indices->rank - 1];
     if (depth < 0 || depth + batch > in->rank)
         return vt_op_fail(ctx, VT_ERR_FORMAT, "an index tuple has %lld numbers for rank %u",

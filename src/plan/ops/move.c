@@ -278,6 +278,9 @@ static enum vt_status pad_prepare(struct vt_op_context *ctx, size_t *ret_workspa
 {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     const char *mode = vt_node_string(ctx->node, "mode", "constant");
+    enum vt_status status = vt_op_require_count(ctx, 2, 1);
+    if (status != VT_OK)
+        return status;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(mode, modes[i]) == 0)
             return any_prepare(ctx, ret_workspace);
@@ -321,6 +324,13 @@ static enum vt_status block_prepare(struct vt_op_context *ctx, size_t *ret_works
                           "rank is %u and blocksize %lld, needed are 4 and a "
                           "positive number",
                           ctx->inputs[0]->rank, (long long)b);
+    const bool to_space = strcmp(ctx->node->op, "DepthToSpace") == 0;
+    const struct vt_tensor *deep = to_space ? ctx->inputs[0] : &ctx->outputs[0];
+    const struct vt_tensor *wide = to_space ? &ctx->outputs[0] : ctx->inputs[0];
+    if (deep->dim[1] != wide->dim[1] * b * b || wide->dim[2] != deep->dim[2] * b ||
+        wide->dim[3] != deep->dim[3] * b)
+        return vt_op_fail(ctx, VT_ERR_FORMAT, "blocksize %lld does not divide the extents",
+                          (long long)b);
     return any_prepare(ctx, ret_workspace);
 }
 

@@ -4,16 +4,6 @@
 #include "kernels/norm/norm.h"
 #include "plan/ops/support.h"
 
-/* Input `index` must hold n numbers. */
-static enum vt_status require_count(const struct vt_op_context *ctx, uint32_t index, int64_t n)
-{
-    const struct vt_tensor *t = vt_op_input(ctx, index);
-    if (t != NULL && vt_op_elements(t) != n)
-        return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "input %u has %lld elements, supported are %lld",
-                          index, (long long)vt_op_elements(t), (long long)n);
-    return VT_OK;
-}
-
 static const float *floats_of(const struct vt_op_context *ctx, uint32_t index)
 {
     const struct vt_tensor *t = vt_op_input(ctx, index);
@@ -39,7 +29,7 @@ static enum vt_status batch_prepare(struct vt_op_context *ctx, size_t *ret_works
     if (vt_node_int(ctx->node, "spatial", 1) != 1)
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "spatial = 0 is not supported");
     for (uint32_t i = 1; status == VT_OK && i < 5; i++)
-        status = require_count(ctx, i, channels_of(x));
+        status = vt_op_require_count(ctx, i, channels_of(x));
     if (status == VT_OK)
         *ret_workspace = 2 * vt_op_align((size_t)channels_of(x) * sizeof(float));
     return status;
@@ -82,8 +72,8 @@ static enum vt_status instance_prepare(struct vt_op_context *ctx, size_t *ret_wo
                              .blocks = 1,
                              .block = vt_op_product(x->dim, 2, x->rank),
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
-    status = require_count(ctx, 1, x->dim[1]);
-    return status == VT_OK ? require_count(ctx, 2, x->dim[1]) : status;
+    status = vt_op_require_count(ctx, 1, x->dim[1]);
+    return status == VT_OK ? vt_op_require_count(ctx, 2, x->dim[1]) : status;
 }
 
 static enum vt_status group_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
@@ -105,7 +95,7 @@ static enum vt_status group_prepare(struct vt_op_context *ctx, size_t *ret_works
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
     /* Up to opset 20 there is one factor a group. */
     for (uint32_t i = 1; i < 3 && status == VT_OK; i++)
-        status = require_count(ctx, i, groups);
+        status = vt_op_require_count(ctx, i, groups);
     norm->block *= norm->blocks;
     norm->blocks = 1;
     return status;
@@ -127,8 +117,8 @@ static enum vt_status layer_prepare(struct vt_op_context *ctx, size_t *ret_works
                              .blocks = vt_op_product(x->dim, axis, x->rank),
                              .block = 1,
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
-    status = require_count(ctx, 1, norm->blocks);
-    return status == VT_OK ? require_count(ctx, 2, norm->blocks) : status;
+    status = vt_op_require_count(ctx, 1, norm->blocks);
+    return status == VT_OK ? vt_op_require_count(ctx, 2, norm->blocks) : status;
 }
 
 static enum vt_status norm_run(struct vt_op_context *ctx)

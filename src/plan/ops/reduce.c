@@ -99,7 +99,7 @@ static enum vt_status cumsum_prepare(struct vt_op_context *ctx, size_t *ret_work
     (void)ret_workspace;
     if (dtype != VT_F32 && dtype != VT_F64 && dtype != VT_I32 && dtype != VT_I64)
         return vt_op_fail_type(ctx, ctx->inputs[0]);
-    return VT_OK;
+    return vt_op_require_count(ctx, 1, 1);
 }
 
 static enum vt_status cumsum_run(struct vt_op_context *ctx)

@@ -105,13 +105,15 @@ static enum vt_status compress_run(struct vt_op_context *ctx)
 static enum vt_status nms_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     const struct vt_tensor *boxes = ctx->inputs[0], *scores = ctx->inputs[1];
-    enum vt_status status = vt_op_require_f32(ctx, 0);
-    if (boxes->dtype != VT_F32)
-        return vt_op_fail_type(ctx, boxes);
+    enum vt_status status = VT_OK;
+    if (boxes->dtype != VT_F32 || scores->dtype != VT_F32)
+        return vt_op_fail_type(ctx, boxes->dtype != VT_F32 ? boxes : scores);
     if (boxes->rank != 3 || scores->rank != 3 || boxes->dim[2] != 4 ||
         boxes->dim[0] != scores->dim[0] || boxes->dim[1] != scores->dim[2])
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "boxes must be [batch, boxes, 4] and scores [batch, classes, boxes]");
+    for (uint32_t i = 2; i < 5 && status == VT_OK; i++)
+        status = vt_op_require_count(ctx, i, 1);
     *ret_workspace = (size_t)boxes->dim[1] * sizeof(int64_t);
     return status;
 }
@@ -168,12 +170,17 @@ static enum vt_status one_hot_prepare(struct vt_op_context *ctx, size_t *ret_wor
     (void)ret_workspace;
     if (vt_dtype_bytes(ctx->inputs[2]->dtype) == 0)
         return vt_op_fail_type(ctx, ctx->inputs[2]);
-    return VT_OK;
+    return vt_op_require_count(ctx, 2, 2);
 }
 
 static enum vt_status range_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
+    for (uint32_t i = 0; i < 3; i++) {
+        enum vt_status status = vt_op_require_count(ctx, i, 1);
+        if (status != VT_OK)
+            return status;
+    }
     switch (ctx->inputs[0]->dtype) {
     case VT_F32:
     case VT_F64:
@@ -278,7 +285,7 @@ static enum vt_status trilu_prepare(struct vt_op_context *ctx, size_t *ret_works
     if (ctx->inputs[0]->rank < 2)
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is at least 2",
                           ctx->inputs[0]->rank);
-    return VT_OK;
+    return vt_op_require_count(ctx, 1, 1);
 }
 
 static enum vt_status trilu_run(struct vt_op_context *ctx)

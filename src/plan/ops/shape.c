@@ -42,7 +42,9 @@ static enum vt_status constant_of_shape_run(struct vt_op_context *ctx)
     const uint64_t zero[2] = {0, 0};
     vt_fill(ctx->outputs[0].data, vt_op_elements(&ctx->outputs[0]),
             vt_dtype_bytes(ctx->outputs[0].dtype),
-            value != NULL && value->data != NULL ? value->data : (const void *)zero);
+            value != NULL && value->bytes >= vt_dtype_bytes(ctx->outputs[0].dtype)
+                ? value->data
+                : (const void *)zero);
     return VT_OK;
 }
 

@@ -33,6 +33,15 @@ enum vt_status vt_op_require_f32(const struct vt_op_context *ctx, uint32_t n)
     return VT_OK;
 }
 
+enum vt_status vt_op_require_count(const struct vt_op_context *ctx, uint32_t index, int64_t n)
+{
+    const struct vt_tensor *t = vt_op_input(ctx, index);
+    if (t != NULL && vt_op_elements(t) != n)
+        return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "input %u has %lld elements, supported are %lld",
+                          index, (long long)vt_op_elements(t), (long long)n);
+    return VT_OK;
+}
+
 int64_t vt_op_int_at(const struct vt_tensor *tensor, int64_t i)
 {
     switch (tensor->dtype) {

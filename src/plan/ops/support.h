@@ -18,6 +18,9 @@ enum vt_status vt_op_fail_type(const struct vt_op_context *ctx, const struct vt_
 /* VT_OK when all given inputs of [0, n) and output 0 are float32. */
 enum vt_status vt_op_require_f32(const struct vt_op_context *ctx, uint32_t n);
 
+/* VT_OK when input `index` is omitted or holds exactly n elements. */
+enum vt_status vt_op_require_count(const struct vt_op_context *ctx, uint32_t index, int64_t n);
+
 /* The node's own inputs: without the residual that the planner added. */
 static inline uint32_t vt_op_own_inputs(const struct vt_op_context *ctx)
 {
