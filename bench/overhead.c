@@ -46,11 +46,11 @@ static enum vt_status null_issue(void *ctx, const struct vt_query_sample *sample
 {
     (void)ctx;
     (void)err;
-    struct vt_completion c[BATCH] = {0};
+    struct vt_completion c[BATCH];
     while (n > 0) {
         size_t part = n < BATCH ? n : BATCH;
         for (size_t i = 0; i < part; i++) {
-            c[i].id = samples[i].id;
+            c[i] = (struct vt_completion){.id = samples[i].id};
         }
         null_sink.complete(null_sink.ctx, c, part);
         samples += part;

@@ -147,6 +147,20 @@ static enum vt_status draw_equal_table(struct vt_selection *sel, struct vt_error
     return VT_OK;
 }
 
+/* The generator is consumed in LoadGen's order, used or not. */
+static enum vt_status draw_tables(struct vt_selection *sel, bool accuracy, bool unique,
+                                  struct vt_error *err)
+{
+    enum vt_status st = VT_OK;
+    if (accuracy) {
+        st = shuffle_starts(sel, sel->rule == VT_SELECT_ORDER && !unique, err);
+    }
+    if (st == VT_OK) {
+        st = shuffle_starts(sel, unique, err);
+    }
+    return st != VT_OK ? st : draw_equal_table(sel, err);
+}
+
 static uint64_t pad_to(uint64_t n, uint64_t multiple)
 {
     return n % multiple == 0 ? n : n + (multiple - n % multiple);
@@ -178,18 +192,8 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
     }
     vt_mt19937_seed(&sel->rng, settings->sample_index_rng_seed);
 
-    /* The generator is consumed in LoadGen's order, used or not. */
-    enum vt_status st = VT_OK;
     bool unique = sel->rule == VT_SELECT_ORDER && settings->performance_issue_unique;
-    if (accuracy) {
-        st = shuffle_starts(sel, sel->rule == VT_SELECT_ORDER && !unique, err);
-    }
-    if (st == VT_OK) {
-        st = shuffle_starts(sel, unique, err);
-    }
-    if (st == VT_OK) {
-        st = draw_equal_table(sel, err);
-    }
+    enum vt_status st = draw_tables(sel, accuracy, unique, err);
     if (st != VT_OK) {
         return st;
     }

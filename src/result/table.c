@@ -328,23 +328,27 @@ static const struct vt_reasons *verdict_reasons(const struct vt_result_entry *en
     return entry->valid ? &none : &entry->reasons;
 }
 
-/* Names in front of a sentence: "Server, MultiStream: ", nothing when it is true of all. */
+/* Names in front of a sentence: "Server, MultiStream: ". None where the rules say the same of every
+ * entry, or of every scenario that was measured. */
 static void put_names(const struct vt_result *result, bool rules, const char *reason, char *text,
                       size_t size)
 {
-    uint32_t named = 0, judged = 0;
+    uint32_t named[VT_MODE_COUNT] = {0}, judged[VT_MODE_COUNT] = {0}, n = 0;
 
     text[0] = '\0';
     for (uint32_t i = 0; i < result->n_entries; i++) {
         const struct vt_result_entry *entry = &result->entries[i];
-        judged += entry->report != NULL;
+        judged[entry->mode] += entry->report != NULL;
         if (has_reason(verdict_reasons(entry, rules), reason)) {
-            append(text, size, named++ != 0 ? ", " : "");
+            named[entry->mode]++;
+            append(text, size, n++ != 0 ? ", " : "");
             append(text, size, vt_scenario_name(entry->scenario));
             append(text, size, entry->mode == VT_ACCURACY ? " accuracy" : "");
         }
     }
-    if (rules && named == judged) {
+    bool everywhere = named[VT_PERFORMANCE] == judged[VT_PERFORMANCE] &&
+                      (named[VT_ACCURACY] == 0 || named[VT_ACCURACY] == judged[VT_ACCURACY]);
+    if (rules && everywhere) {
         text[0] = '\0';
         return;
     }

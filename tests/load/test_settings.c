@@ -28,7 +28,7 @@ static void values_out_of_range_are_named(void **state)
 {
     (void)state;
     struct vt_load_settings s = settings_of(VT_SERVER);
-    static const double bad_rates[] = {0, -1, 1e12, INFINITY};
+    static const double bad_rates[] = {0, -1, 1e12, (double)INFINITY};
     static const char *const rate_texts[] = {"is 0:", "is -1:", "is 1e+12:", "is inf:"};
     for (int i = 0; i < 4; i++) {
         s.server_target_qps = bad_rates[i];

@@ -130,11 +130,15 @@ static void test_reasons(void **state)
     fixture_reason(&f.result.entries[2].reasons, "needs 662 queries, got 3");
     fixture_reason(&f.result.entries[4].reasons, "needs 662 queries, got 3");
     fixture_reason(&f.result.entries[4].rules, "only 100 queries");
+    for (uint32_t i = 1; i < 5; i++) { /* of every scenario, but not of the accuracy run */
+        fixture_reason(&f.result.entries[i].rules, "seeds of 0");
+    }
     char *table = fixture_table(&f, 200);
     assert_non_null(
         strstr(table, "not valid      Server, MultiStream: needs 662 queries, got 3\n"));
     assert_int_equal(count(table, "needs 662"), 1);
     assert_non_null(strstr(table, "MultiStream: only 100 queries\n"));
+    assert_non_null(strstr(table, "   seeds of 0\n"));
     assert_non_null(strstr(table, "rules          not met: 3 s is shorter"));
     free(table);
 
