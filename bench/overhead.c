@@ -240,9 +240,10 @@ static void measure(const struct scenario_case *c, int pairs)
 
 int main(int argc, char **argv)
 {
-    int pairs = argc > 1 ? atoi(argv[1]) : 9;
+    long pairs_wanted = argc > 1 ? strtol(argv[1], NULL, 10) : 9;
+    int pairs = pairs_wanted >= 1 && pairs_wanted <= PAIRS_MAX ? (int)pairs_wanted : 0;
     double scale = argc > 2 ? strtod(argv[2], NULL) : 1;
-    if (pairs < 1 || pairs > PAIRS_MAX || !(scale > 0 && scale <= 1000)) {
+    if (pairs == 0 || !(scale > 0 && scale <= 1000)) {
         fprintf(stderr, "usage: overhead [PAIRS (1 to %d) [SCALE (up to 1000)]]\n", PAIRS_MAX);
         return 2;
     }

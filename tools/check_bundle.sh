@@ -39,7 +39,8 @@ if [ "$(id -u)" -eq 0 ] && command -v chroot >/dev/null 2>&1; then
         cp -L "$file" "$work/root$file"
     done
     mv "$work/moved" "$work/root/elsewhere"
-    chroot "$work/root" /elsewhere/bin/vatio --version || {
+    # Without /proc the loader cannot see where the program lies: tell it.
+    LD_ORIGIN_PATH=/elsewhere/bin chroot "$work/root" /elsewhere/bin/vatio --version || {
         echo "the bundle does not run where nothing is installed"
         broken=1
     }

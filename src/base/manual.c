@@ -6,13 +6,26 @@
 #include <string.h>
 
 #include "base/options_text.h"
+#include "base/utf8.h"
 
-/* Text as roff: no escape, no request and no hyphenation where a dash is meant. */
+/* The code point of n bytes that vt_utf8_bytes found. */
+static unsigned code_point(const char *text, size_t n)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned point = bytes[0] & (0xffU >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        point = point << 6 | (bytes[i] & 0x3fU);
+    }
+    return point;
+}
+
+/* Text as roff in ASCII: no escape, no request and no hyphenation where a dash is meant. */
 static void print_roff(FILE *out, const char *text, size_t length)
 {
     bool line_start = true;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length;) {
         const char c = text[i];
+        const size_t n = vt_utf8_bytes(text + i);
         if (line_start && (c == '.' || c == '\'')) {
             (void)fputs("\\&", out);
         }
@@ -20,10 +33,13 @@ static void print_roff(FILE *out, const char *text, size_t length)
             (void)fputs("\\e", out);
         } else if (c == '-') {
             (void)fputs("\\-", out);
+        } else if (n > 1) {
+            (void)fprintf(out, "\\[u%04X]", code_point(text + i, n));
         } else {
             (void)fputc(c, out);
         }
         line_start = c == '\n';
+        i += n > 1 ? n : 1;
     }
 }
 

@@ -12,8 +12,9 @@ static struct vt_quoted shown(const char *text, const char *quote)
     size_t length = 0;
     char *to = quoted.text;
 
-    memcpy(to, quote, mark);
-    to += mark;
+    for (size_t i = 0; i < mark; i++) {
+        *to++ = quote[i];
+    }
     for (; length < room && text[length] != '\0'; length++) {
         const unsigned char c = (unsigned char)text[length];
         to[length] = c < 0x20 || c == 0x7f ? '?' : (char)c;
@@ -23,8 +24,9 @@ static struct vt_quoted shown(const char *text, const char *quote)
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) {
             length--;
         }
-        memcpy(to + length, "...", 3);
-        length += 3;
+        for (int i = 0; i < 3; i++) {
+            to[length++] = '.';
+        }
     }
     memcpy(to + length, quote, mark + 1);
     return quoted;

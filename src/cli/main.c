@@ -18,7 +18,7 @@ static const struct vt_verb verbs[] = {
     {"run", "MODEL [options]", "measure a model under the MLPerf scenarios",
      "MODEL is the name of a built-in model or the path of an ONNX file.", vt_job_options,
      vt_verb_run},
-    {"job", "FILE [SECTION…]", "run the sections of a job file, one run each",
+    {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",
      NULL, vt_verb_job},

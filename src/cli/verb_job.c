@@ -77,7 +77,7 @@ int vt_verb_job(int argc, const char *const *argv)
     int code;
 
     if (argc < 2 || argv[1][0] == '-') {
-        return vt_cli_usage("job: a file is needed, as in 'vatio job nightly.ini [SECTION…]'");
+        return vt_cli_usage("job: a file is needed, as in 'vatio job nightly.ini [SECTION ...]'");
     }
     if (vt_job_sections_read(&sections, argv[1], &err) != VT_OK) {
         return vt_cli_fail(&err);

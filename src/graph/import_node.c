@@ -365,7 +365,7 @@ static enum vt_status take_constant(struct vt_import *import, const struct vt_sc
     if (status == VT_OK) {
         status = constant_of(import, &raw->node, position, &tensor);
     }
-    if (status != VT_OK) {
+    if (status != VT_OK || tensor == NULL) {
         return status;
     }
     struct vt_value *value = &import->model->values[raw->node.outputs[0]];

@@ -409,7 +409,7 @@ enum vt_status vt_import_tensor(struct vt_import *import, struct vt_wire *wire,
 {
     struct vt_wire from_start = *wire;
     struct draft draft = {.name = ""};
-    int64_t elements;
+    int64_t elements = 0;
 
     struct vt_tensor *tensor = vt_import_calloc(import, &import->model->arena, 1, sizeof(*tensor));
     if (tensor == NULL) {

@@ -48,7 +48,7 @@ static enum vt_status read_list(const struct vt_infer *infer, const char *name, 
 static enum vt_status read_window(const struct vt_infer *infer, uint32_t n, struct window *ret)
 {
     const char *auto_pad = vt_node_string(infer->node, "auto_pad", "NOTSET");
-    int64_t pads[2 * SPATIAL_MAX];
+    int64_t pads[2 * SPATIAL_MAX] = {0};
     struct window window = {.n = n};
 
     if (strcmp(auto_pad, "SAME_UPPER") == 0 || strcmp(auto_pad, "SAME_LOWER") == 0) {
@@ -92,7 +92,7 @@ static int64_t positions(const struct window *w, uint32_t i, int64_t extent, boo
         return extent / w->stride[i] + (extent % w->stride[i] != 0);
     }
     int64_t room = extent + w->before[i] + w->after[i] - reach;
-    if (room < 0) {
+    if (room < 0 || w->stride[i] < 1) {
         return -1;
     }
     int64_t n = room / w->stride[i] + 1;
@@ -235,7 +235,7 @@ static enum vt_status conv(const struct vt_infer *infer, uint32_t x_at, uint32_t
     vt_extent_put(out, 0, vt_extent_get(x, 0));
     vt_extent_put(out, 1, vt_extent_get(w, 0));
     for (uint32_t i = 0; status == VT_OK && i < window.n; i++) {
-        struct vt_extent n;
+        struct vt_extent n = {0};
         status = slide(infer, &window, i, vt_extent_get(x, 2 + i), false, &n);
         if (status == VT_OK) {
             vt_extent_put(out, 2 + i, n);
@@ -403,7 +403,7 @@ static enum vt_status pool(const struct vt_infer *infer, uint32_t types)
     vt_extent_put(out, 0, vt_extent_get(x, 0));
     vt_extent_put(out, 1, vt_extent_get(x, 1));
     for (uint32_t i = 0; status == VT_OK && i < window.n; i++) {
-        struct vt_extent n;
+        struct vt_extent n = {0};
         int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
         if (window.before[i] >= reach || window.after[i] >= reach) {
             return vt_infer_fail(

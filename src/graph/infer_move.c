@@ -257,7 +257,7 @@ static enum vt_status slice_axis(const struct vt_infer *infer, const struct slic
 enum vt_status vt_infer_slice(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
-    struct slices s;
+    struct slices s = {0};
 
     enum vt_status status = read_slices(infer, &s);
     vt_infer_copy(infer, 0, x);

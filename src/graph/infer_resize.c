@@ -259,7 +259,7 @@ static enum vt_status divided(const struct vt_infer *infer, struct vt_extent ext
 enum vt_status vt_infer_depth_to_space(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
-    struct vt_extent extent;
+    struct vt_extent extent = {0};
     int64_t block = 1;
 
     enum vt_status status = read_block(infer, &block);
@@ -285,7 +285,7 @@ enum vt_status vt_infer_depth_to_space(const struct vt_infer *infer)
 enum vt_status vt_infer_space_to_depth(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
-    struct vt_extent extent;
+    struct vt_extent extent = {0};
     int64_t block = 1;
 
     enum vt_status status = read_block(infer, &block);

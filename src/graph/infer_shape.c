@@ -141,7 +141,7 @@ static enum vt_status reshape_to(const struct vt_infer *infer, const struct vt_s
 {
     bool allow_zero = infer->node->opset >= 14 && vt_node_int(infer->node, "allowzero", 0) != 0;
     struct vt_shape_info *out = vt_infer_output(infer, 0);
-    struct vt_extent rest;
+    struct vt_extent rest = {0};
     uint32_t copied = 0;
     int64_t fixed = 1;
     int open = -1;

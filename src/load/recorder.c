@@ -34,7 +34,7 @@ enum vt_status vt_recorder_init(struct vt_recorder *recorder, const struct vt_cl
     if (r->directory != NULL) {
         r->head = vt_alloc(chunks * VT_RECORDER_CHUNK * sizeof(*r->head));
     }
-    if (r->head == NULL) {
+    if (r->directory == NULL || r->head == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "no memory for the records of %" PRIu64 " samples",
                             chunks * VT_RECORDER_CHUNK);
     }

@@ -74,7 +74,7 @@ static enum vt_status infer(struct vt_builder *builder, const struct vt_node *no
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         vt_shape_unknown(&out[i]);
     }
-    struct vt_infer request = {builder->plan->model, node, in, out, builder->err};
+    const struct vt_infer request = {builder->plan->model, node, in, out, builder->err};
     enum vt_status status = vt_infer_node(&request);
     if (status != VT_OK) {
         vt_error_name_node(builder->err, builder->plan->model, node, NULL, 0);
@@ -82,9 +82,10 @@ static enum vt_status infer(struct vt_builder *builder, const struct vt_node *no
     }
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] != VT_NO_VALUE) {
+            struct vt_build_value *value = &builder->values[node->outputs[i]];
             known = known && vt_shape_info_known(&out[i]);
-            builder->values[node->outputs[i]].info = out[i];
-            builder->values[node->outputs[i]].pure = false;
+            value->info = out[i];
+            value->pure = false;
         }
     }
     *ret_flops = known ? vt_node_flops(node, in, out) : 0.0;

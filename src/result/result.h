@@ -69,7 +69,8 @@ void vt_result_init(struct vt_result *result);
 void vt_result_release(struct vt_result *result);
 /* Whether every entry ran and is valid and no quality target was missed. */
 VT_API bool vt_result_valid(const struct vt_result *result);
-/* The exit code of the program for this result: 0, 1 or 130; 4 when an entry failed to run. */
+/* The exit code of the program for this result: 0, 1 or 130; when an entry failed, the code of that
+ * failure, 4 where it has none of its own. */
 VT_API int vt_result_exit_code(const struct vt_result *result);
 
 /* result.json as text in fresh memory (vt_free); numbers at full precision. */

@@ -77,7 +77,8 @@ void vt_text_print_wrapped(FILE *out, const char *text, int at, int indent, int 
 {
     char word[1024];
     int column = at;
-    bool first = true; /* of its line */
+    bool first = true;  /* of its line */
+    bool glued = false; /* to the piece before: one long word */
 
     for (;;) {
         text += strspn(text, " ");
@@ -95,11 +96,10 @@ void vt_text_print_wrapped(FILE *out, const char *text, int at, int indent, int 
 
         const char *rest = word;
         int width = vt_text_width(rest);
-        if (!first && column + 1 + width > columns) {
+        if (!first && column + !glued + width > columns) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
-            first = true;
-        } else if (!first) {
+        } else if (!first && !glued) {
             putc(' ', out);
             column++;
         }
@@ -113,6 +113,7 @@ void vt_text_print_wrapped(FILE *out, const char *text, int at, int indent, int 
         fputs(rest, out);
         column += width;
         first = false;
+        glued = taken < bytes;
     }
     putc('\n', out);
 }

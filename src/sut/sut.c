@@ -217,7 +217,7 @@ void vt_sut_free(struct vt_batching_sut *sut)
     if (sut->queue.ring != NULL) {
         vt_sample_queue_close(&sut->queue);
     }
-    for (uint32_t i = 0; i < sut->n_lanes; i++) {
+    for (uint32_t i = 0; sut->lanes != NULL && i < sut->n_lanes; i++) {
         struct lane_thread *self = &sut->lanes[i];
         if (self->started) {
             pthread_join(self->thread, NULL);

@@ -484,9 +484,10 @@ static void store(const struct vt_preprocess *preprocess, const uint8_t *from, s
         const uint8_t(*element)[8] = preprocess->element[port->channels == 1 ? 0 : source];
         uint8_t *at = to + c * plane * bytes;
         for (uint32_t y = 0; y < port->height; y++) {
-            const uint8_t *row = from + y * stride;
+            const uint8_t *row = from + (size_t)y * stride;
             for (uint32_t x = 0; x < port->width; x++, at += step * bytes) {
-                uint8_t value = port->channels == 1 ? luma(row + 3 * x) : row[3 * x + source];
+                uint8_t value =
+                    port->channels == 1 ? luma(row + (size_t)3 * x) : row[(size_t)3 * x + source];
                 memcpy(at, element[value], bytes);
             }
         }

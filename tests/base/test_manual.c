@@ -55,7 +55,7 @@ static const struct vt_manual manual = {
     .program = "vatio",
     .version = "0.0",
     .summary = "measures",
-    .description = "First.\n\nSecond.",
+    .description = "First\xe2\x80\xa6\n\nSecond.",
     .verbs = verbs,
     .n_verbs = 2,
     .exit_codes = exit_codes,
@@ -84,6 +84,7 @@ static void test_manual(void **state)
         ".TP\n\\fB\\-o\\fR, \\fB\\-\\-out\\-dir\\fR \\fIDIR\\fR\n\\&.hidden folders too.\n",
         "print C:\\eJSON.\n",
         "how (one of fast, slow).\n",
+        ".PP\nFirst\\[u2026]\n.PP\nSecond.\n",
         ".SH EXIT STATUS\n.TP\n\\fB0\\fR\nall is well\n",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {

@@ -140,6 +140,35 @@ static void check_wrapped(const char *text, int at, int indent, int columns)
     free(printed);
 }
 
+/* A word that no line can hold is cut, but loses and gains nothing. */
+static void test_long_word(void **state)
+{
+    char word[900], text[2000] = "";
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&printed, &size);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof word - 1; i++) {
+        word[i] = (char)('a' + i % 26);
+    }
+    word[sizeof word - 1] = '\0';
+    vt_text_print_wrapped(stream, word, 4, 4, 50);
+    assert_int_equal(fclose(stream), 0);
+    for (const char *c = printed; *c != '\0'; c++) {
+        if (*c >= 'a') {
+            text[strlen(text)] = *c;
+        }
+    }
+    assert_string_equal(text, word);
+    for (const char *c = printed; *c != '\0'; c++) { /* blanks only where a line begins */
+        if (*c == ' ') {
+            assert_true(c == printed || c[-1] == ' ' || c[-1] == '\n');
+        }
+    }
+    free(printed);
+}
+
 static void test_wrapped(void **state)
 {
     char longest[4000];
@@ -161,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_number),   cmocka_unit_test(test_number_reads_back),
         cmocka_unit_test(test_duration), cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_wrapped),  cmocka_unit_test(test_long_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ enum fault {
 struct fake_engine {
     enum fault fault;
     _Atomic uint32_t largest_request; /* seen */
-    int64_t compute_ns;       /* of a request, spent asleep */
+    int64_t compute_ns;               /* of a request, spent asleep */
 };
 
 extern const struct vt_engine_ops fake_engine_ops;

@@ -62,7 +62,7 @@ void vt_native_lane_close(void *engine, void *context)
     if (lane == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < lane->n_plans; i++) {
+    for (uint32_t i = 0; lane->plans != NULL && i < lane->n_plans; i++) {
         cached_plan_release(&lane->plans[i]);
     }
     vt_free(lane->plans);

@@ -153,7 +153,7 @@ static enum vt_status skeleton_lane_open(void *context, uint32_t index, struct v
     (void)context;
     struct lane *lane = zeroed(sizeof(*lane));
     if (lane != NULL) {
-        lane->results = zeroed(IN_FLIGHT * 1024 * sizeof(*lane->results));
+        lane->results = zeroed((size_t)IN_FLIGHT * 1024 * sizeof(*lane->results));
     }
     if (lane == NULL || lane->results == NULL) {
         host->free(lane);

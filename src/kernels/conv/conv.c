@@ -15,8 +15,9 @@ static void flatten_pointwise(struct vt_conv *conv)
 {
     for (int i = 0; i < VT_CONV_DIMS; i++) {
         if (conv->kernel[i] != 1 || conv->stride[i] != 1 || conv->pad[i] != 0 ||
-            conv->in[i] != conv->out[i])
+            conv->in[i] != conv->out[i]) {
             return;
+        }
     }
     conv->in[2] = conv->out[2] = conv_volume(conv->in);
     conv->in[0] = conv->in[1] = conv->out[0] = conv->out[1] = 1;
@@ -35,8 +36,9 @@ void vt_conv_init(struct vt_conv *conv, uint32_t features)
     }
     conv->way = VT_CONV_GEMM;
     if (conv->stride[2] == 1 && channels <= DIRECT_CHANNELS &&
-        conv->out[2] >= 2 * (int64_t)conv->gemm->nr && conv_depth(conv) <= DIRECT_DEPTH)
+        conv->out[2] >= 2 * (int64_t)conv->gemm->nr && conv_depth(conv) <= DIRECT_DEPTH) {
         conv->way = VT_CONV_DIRECT;
+    }
     (void)vt_gemm_packed_a_size(conv->gemm, channels, conv_depth(conv), &floats);
     conv->group_floats = (int64_t)floats;
 }
@@ -53,8 +55,9 @@ static void pack_unblocked(const struct vt_conv *conv, const float *weights, flo
     const int64_t mr = conv->gemm->mr;
     for (int64_t m0 = 0; m0 < channels; m0 += mr) {
         for (int64_t k = 0; k < depth; k++) {
-            for (int64_t m = m0; m < m0 + mr; m++)
+            for (int64_t m = m0; m < m0 + mr; m++) {
                 *out++ = m < channels ? weights[m * depth + k] : 0.0f;
+            }
         }
     }
 }
@@ -65,8 +68,9 @@ static void scale_panels(const struct vt_conv *conv, const float *scale, float *
     const int64_t mr = conv->gemm->mr;
     for (int64_t m0 = 0; m0 < channels; m0 += mr, packed += mr * depth) {
         for (int64_t k = 0; k < depth; k++) {
-            for (int64_t m = m0; m < m0 + mr && m < channels; m++)
+            for (int64_t m = m0; m < m0 + mr && m < channels; m++) {
                 packed[k * mr + m - m0] *= scale[m];
+            }
         }
     }
 }
@@ -79,8 +83,9 @@ void vt_conv_pack(const struct vt_conv *conv, const float *weights, const float 
         const int64_t taps = conv_volume(conv->kernel);
         for (int64_t c = 0; c < conv->out_channels; c++) {
             const float scale = channel_scale != NULL ? channel_scale[c] : 1.0f;
-            for (int64_t t = 0; t < taps; t++)
+            for (int64_t t = 0; t < taps; t++) {
                 ret_packed[c * taps + t] = weights[c * taps + t] * scale;
+            }
         }
         return;
     }
@@ -90,8 +95,9 @@ void vt_conv_pack(const struct vt_conv *conv, const float *weights, const float 
         float *packed = ret_packed + g * conv->group_floats;
         if (conv->way == VT_CONV_DIRECT) {
             pack_unblocked(conv, source, packed);
-            if (scale != NULL)
+            if (scale != NULL) {
                 scale_panels(conv, scale, packed);
+            }
         } else {
             const struct vt_gemm_matrix a = {source, depth, 1};
             vt_gemm_pack_a(conv->gemm, channels, depth, &a, scale, packed);
@@ -118,10 +124,12 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
     const int64_t offset = batch * channels * conv_volume(conv->out);
     ret->a = p->data->packed + group * conv->group_floats;
     ret->c = p->data->output + offset;
-    if (p->data->bias != NULL)
+    if (p->data->bias != NULL) {
         ret->row_bias = p->data->bias + group * channels;
-    if (p->data->residual != NULL)
+    }
+    if (p->data->residual != NULL) {
         ret->residual = p->data->residual + offset;
+    }
 }
 
 static void pack_patches(const void *ctx, uint32_t nr, int64_t batch, int64_t k0, int64_t kc,
@@ -150,10 +158,12 @@ static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
 size_t vt_conv_workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
     struct vt_gemm gemm;
-    if (conv->way == VT_CONV_DEPTHWISE)
+    if (conv->way == VT_CONV_DEPTHWISE) {
         return 0;
-    if (conv->way == VT_CONV_DIRECT)
+    }
+    if (conv->way == VT_CONV_DIRECT) {
         return vt_conv_direct_workspace_bytes(conv, threads);
+    }
     product_init(&gemm, conv, NULL);
     return vt_gemm_workspace_bytes(&gemm, threads);
 }
@@ -163,8 +173,9 @@ void vt_conv_run(const struct vt_conv *conv, const struct vt_conv_data *data, st
 {
     const struct product product = {conv, data};
     struct vt_gemm gemm;
-    if (conv_volume(conv->out) == 0)
+    if (conv_volume(conv->out) == 0) {
         return;
+    }
     if (conv->way == VT_CONV_DEPTHWISE) {
         vt_conv_depthwise_run(conv, data, pool);
     } else if (conv->way == VT_CONV_DIRECT) {

@@ -20,22 +20,26 @@ static void valid_range(int64_t x0, int64_t stride, int64_t width, int64_t n, in
     int64_t end = x0 >= width ? 0 : (width - 1 - x0) / stride + 1;
     *ret_begin = begin < n ? begin : n;
     *ret_end = end < n ? end : n;
-    if (*ret_end < *ret_begin)
+    if (*ret_end < *ret_begin) {
         *ret_end = *ret_begin;
+    }
 }
 
 static void add_tap(const float *restrict row, int64_t stride, float weight, int64_t n,
                     float *restrict sum)
 {
     if (stride == 1) {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             sum[i] += weight * row[i];
+        }
     } else if (stride == 2) {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             sum[i] += weight * row[2 * i];
+        }
     } else {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             sum[i] += weight * row[i * stride];
+        }
     }
 }
 
@@ -43,25 +47,29 @@ static void add_tap(const float *restrict row, int64_t stride, float weight, int
 static void row_compute(const struct vt_conv *conv, const float *plane, const float *weights,
                         const int64_t at[VT_CONV_DIMS], int64_t n, float bias, float *sum)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         sum[i] = bias;
+    }
     for (int64_t kz = 0; kz < conv->kernel[0]; kz++) {
         const int64_t z = at[0] * conv->stride[0] - conv->pad[0] + kz * conv->dilation[0];
-        if (z < 0 || z >= conv->in[0])
+        if (z < 0 || z >= conv->in[0]) {
             continue;
+        }
         for (int64_t ky = 0; ky < conv->kernel[1]; ky++) {
             const int64_t y = at[1] * conv->stride[1] - conv->pad[1] + ky * conv->dilation[1];
-            if (y < 0 || y >= conv->in[1])
+            if (y < 0 || y >= conv->in[1]) {
                 continue;
+            }
             const float *row = plane + (z * conv->in[1] + y) * conv->in[2];
             const float *taps = weights + (kz * conv->kernel[1] + ky) * conv->kernel[2];
             for (int64_t kx = 0; kx < conv->kernel[2]; kx++) {
                 const int64_t x = at[2] * conv->stride[2] - conv->pad[2] + kx * conv->dilation[2];
                 int64_t begin, end;
                 valid_range(x, conv->stride[2], conv->in[2], n, &begin, &end);
-                if (begin < end)
+                if (begin < end) {
                     add_tap(row + x + begin * conv->stride[2], conv->stride[2], taps[kx],
                             end - begin, sum + begin);
+                }
             }
         }
     }

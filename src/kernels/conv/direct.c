@@ -68,8 +68,9 @@ static void point_rows(const struct vt_conv *conv, const float *image, int64_t o
                 const float *row =
                     inside ? image + ((c * conv->in[0] + z) * conv->in[1] + y) * conv->in[2]
                            : s->zeros;
-                for (int64_t kx = 0; kx < conv->kernel[2]; kx++)
+                for (int64_t kx = 0; kx < conv->kernel[2]; kx++) {
                     *rows++ = row + (kx * conv->dilation[2] - conv->pad[2]);
+                }
             }
         }
     }
@@ -87,10 +88,11 @@ static void tile_run(const struct vt_conv *conv, const float *packed_weights,
         tile->c = place->c + m * tile->ldc;
         tile->residual = place->residual != NULL ? place->residual + m * tile->ldc : NULL;
         tile->row_bias = place->row_bias != NULL ? place->row_bias + m : NULL;
-        if (columns == conv->gemm->nr)
+        if (columns == conv->gemm->nr) {
             func(tile, rows);
-        else
+        } else {
             vt_gemm_tile_narrow(conv->gemm, func, tile, rows, (uint32_t)columns);
+        }
     }
 }
 
@@ -121,8 +123,9 @@ static void row_run(const struct job *job, int64_t item, const struct scratch *s
             .c = data->output + offset,
             .residual = data->residual != NULL ? data->residual + offset : NULL,
             .row_bias = data->bias != NULL ? data->bias + group * channels : NULL};
-        if (!inside)
+        if (!inside) {
             vt_conv_pack_patches(conv, image, (uint32_t)nr, 0, tile.k, n, columns, s->packed);
+        }
         tile.column = x;
         tile_run(conv, data->packed + group * conv->group_floats, &tile, columns, inside, &place);
     }
@@ -133,8 +136,9 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     const struct job *job = ctx;
     const struct scratch s = scratch_of(job, worker);
     memset(s.zeros, 0, zeros_floats(job->conv) * sizeof(float));
-    for (int64_t item = begin; item < end; item++)
+    for (int64_t item = begin; item < end; item++) {
         row_run(job, item, &s);
+    }
 }
 
 void vt_conv_direct_run(const struct vt_conv *conv, const struct vt_conv_data *data,

@@ -39,20 +39,23 @@ static void copy_row(const float *row, int64_t width, int64_t x, int64_t stride,
 {
     if (x >= 0 && x + (n - 1) * stride < width) {
         if (stride != 1) {
-            for (int64_t i = 0; i < n; i++)
+            for (int64_t i = 0; i < n; i++) {
                 out[i] = row[x + i * stride];
+            }
         } else if (n == 16) { /* whole panels: sizes the compiler turns into registers */
             memcpy(out, row + x, 16 * sizeof(float));
         } else if (n == 32) {
             memcpy(out, row + x, 32 * sizeof(float));
         } else {
-            for (int64_t i = 0; i < n; i++)
+            for (int64_t i = 0; i < n; i++) {
                 out[i] = row[x + i];
+            }
         }
         return;
     }
-    for (int64_t i = 0; i < n; i++, x += stride)
+    for (int64_t i = 0; i < n; i++, x += stride) {
         out[i] = x >= 0 && x < width ? row[x] : 0.0f;
+    }
 }
 
 static void pack_panel(const struct vt_conv *conv, const float *image, uint32_t nr, int64_t k0,
@@ -70,8 +73,9 @@ static void pack_panel(const struct vt_conv *conv, const float *image, uint32_t 
             copy_row(image + channel * volume + z * plane + y * in[2], in[2],
                      run->x + kx * conv->dilation[2], conv->stride[2], run->length, out);
         } else {
-            for (int64_t i = 0; i < run->length; i++)
+            for (int64_t i = 0; i < run->length; i++) {
                 out[i] = 0.0f;
+            }
         }
         if (++kx == taps[2]) {
             kx = 0;
@@ -93,13 +97,16 @@ void vt_conv_pack_patches(const struct vt_conv *conv, const float *image, uint32
     for (int64_t n = 0; n < nc; n += nr, ret_packed += kc * nr) {
         const int64_t columns = nc - n < nr ? nc - n : nr;
         const int n_runs = cut_runs(conv, n0 + n, columns, runs);
-        for (int i = 0; i < n_runs; i++)
+        for (int i = 0; i < n_runs; i++) {
             pack_panel(conv, image, nr, k0, kc, &runs[i], ret_packed);
-        if (columns == nr)
+        }
+        if (columns == nr) {
             continue;
+        }
         for (int64_t k = 0; k < kc; k++) {
-            for (int64_t i = columns; i < nr; i++)
+            for (int64_t i = columns; i < nr; i++) {
                 ret_packed[k * nr + i] = 0.0f;
+            }
         }
     }
 }

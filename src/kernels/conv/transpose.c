@@ -32,9 +32,10 @@ void vt_conv_transpose_pack(const struct vt_conv *conv, const float *weights, fl
             const int64_t k0 = k / VT_GEMM_KC * VT_GEMM_KC;
             const int64_t kc = depth - k0 < VT_GEMM_KC ? depth - k0 : VT_GEMM_KC;
             const float *column = group + k / taps * outs * taps + k % taps;
-            for (int64_t m = 0; m < padded; m++)
+            for (int64_t m = 0; m < padded; m++) {
                 packed[k0 * padded + m / mr * mr * kc + (k - k0) * mr + m % mr] =
                     m < outs ? column[m * taps] : 0.0f;
+            }
         }
     }
 }
@@ -43,8 +44,9 @@ void vt_conv_transpose_pack(const struct vt_conv *conv, const float *weights, fl
 static int64_t source_of(const struct vt_conv *conv, int axis, int64_t o, int64_t tap)
 {
     const int64_t reach = o + conv->pad[axis] - tap * conv->dilation[axis];
-    if (reach < 0 || reach % conv->stride[axis] != 0)
+    if (reach < 0 || reach % conv->stride[axis] != 0) {
         return -1;
+    }
     const int64_t i = reach / conv->stride[axis];
     return i < conv->in[axis] ? i : -1;
 }
@@ -72,8 +74,9 @@ static void pack_sources(const void *ctx, uint32_t nr, int64_t batch, int64_t k0
                 out[i] = inside
                              ? image[k / taps * volume + (iz * conv->in[1] + iy) * conv->in[2] + ix]
                              : 0.0f;
-                if (++x < conv->out[2])
+                if (++x < conv->out[2]) {
                     continue;
+                }
                 x = 0;
                 if (++y == conv->out[1]) {
                     y = 0;
@@ -94,10 +97,12 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
     const int64_t offset = batch * outs * conv_volume(conv->out);
     ret->a = p->data->packed + group * panel_floats(conv);
     ret->c = p->data->output + offset;
-    if (p->data->bias != NULL)
+    if (p->data->bias != NULL) {
         ret->row_bias = p->data->bias + group * outs;
-    if (p->data->residual != NULL)
+    }
+    if (p->data->residual != NULL) {
         ret->residual = p->data->residual + offset;
+    }
 }
 
 static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,

@@ -20,10 +20,12 @@ static uint32_t to_bits(float x)
 float vt_half_to_float(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fffu;
-    if (magnitude >= 0x7c00) /* infinity or NaN */
+    if (magnitude >= 0x7c00) { /* infinity or NaN */
         return from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-    if (magnitude >= 0x0400)
+    }
+    if (magnitude >= 0x0400) {
         return from_bits(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
+    }
     /* Subnormal: the magnitude counts steps of 2^-24. */
     const float x = (float)magnitude * 0x1p-24f;
     return sign ? -x : x;
@@ -32,10 +34,12 @@ float vt_half_to_float(uint16_t half)
 uint16_t vt_float_to_half(float x)
 {
     const uint32_t bits = to_bits(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
+    if (magnitude > 0x7f800000u) {
         return (uint16_t)(sign | 0x7e00u);
-    if (magnitude >= 0x477ff000u) /* rounds to 65536 or more */
+    }
+    if (magnitude >= 0x477ff000u) { /* rounds to 65536 or more */
         return (uint16_t)(sign | 0x7c00u);
+    }
     if (magnitude < 0x38800000u) {
         /* Subnormal: adding 0.5 leaves the rounded count of 2^-24 steps in the low bits. */
         const uint32_t steps = to_bits(from_bits(magnitude) + 0.5f) - to_bits(0.5f);
@@ -53,26 +57,31 @@ float vt_bfloat_to_float(uint16_t bfloat)
 uint16_t vt_float_to_bfloat(float x)
 {
     const uint32_t bits = to_bits(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
         return (uint16_t)(bits >> 16 | 0x40u);
+    }
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
 static int64_t saturate(double x, int64_t low, int64_t high)
 {
-    if (x != x)
+    if (x != x) {
         return 0;
-    if (x <= (double)low)
+    }
+    if (x <= (double)low) {
         return low;
-    if (x >= (double)high)
+    }
+    if (x >= (double)high) {
         return high;
+    }
     return (int64_t)x;
 }
 
 static uint64_t saturate_u64(double x)
 {
-    if (!(x > 0.0))
+    if (!(x > 0.0)) {
         return 0;
+    }
     return x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
 }
 
@@ -159,8 +168,9 @@ void vt_convert(enum vt_dtype from, const void *in, enum vt_dtype to, void *out,
     case dtype:                                                                                    \
         from_##dtype(in, to, out, n);                                                              \
         return;
-    if (n == 0)
+    if (n == 0) {
         return;
+    }
     if (from == to) {
         memmove(out, in, (size_t)n * vt_dtype_bytes(from));
         return;

@@ -237,14 +237,18 @@ bool vt_binary_knows(enum vt_binary op, enum vt_dtype a_dtype, enum vt_dtype b_d
     default:
         break;
     }
-    if (!known)
+    if (!known) {
         return false;
-    if (op == VT_BINARY_POW)
+    }
+    if (op == VT_BINARY_POW) {
         return a_dtype != VT_BOOL && b_dtype != VT_BOOL && vt_convert_knows(b_dtype);
-    if (a_dtype != b_dtype)
+    }
+    if (a_dtype != b_dtype) {
         return false;
-    if (a_dtype == VT_BOOL)
+    }
+    if (a_dtype == VT_BOOL) {
         return op == VT_BINARY_EQUAL || (op >= VT_BINARY_AND && op <= VT_BINARY_XOR);
+    }
     return is_float ? op < VT_BINARY_AND : op < VT_BINARY_AND || op > VT_BINARY_XOR;
 }
 

@@ -11,13 +11,15 @@ bool vt_broadcast_init(struct vt_broadcast *b, const struct vt_tensor *const *in
     for (uint32_t j = 0; j < n_inputs; j++) {
         const struct vt_tensor *in = inputs[j];
         int64_t running = 1;
-        if (in->rank > out->rank)
+        if (in->rank > out->rank) {
             return false;
+        }
         for (uint32_t i = 0; i < out->rank; i++) { /* from the last */
             const int64_t extent = i < in->rank ? in->dim[in->rank - 1 - i] : 1;
             const uint32_t at = out->rank - 1 - i;
-            if (extent != out->dim[at] && extent != 1)
+            if (extent != out->dim[at] && extent != 1) {
                 return false;
+            }
             step[j][at] = extent == 1 ? 0 : running;
             running *= extent;
         }
@@ -25,21 +27,25 @@ bool vt_broadcast_init(struct vt_broadcast *b, const struct vt_tensor *const *in
     /* Join an extent to the one before it where every input steps through both evenly. */
     b->rank = 0;
     for (uint32_t i = 0; i < out->rank; i++) {
-        if (out->dim[i] == 1)
+        if (out->dim[i] == 1) {
             continue;
+        }
         bool joined = b->rank > 0;
-        for (uint32_t j = 0; j < n_inputs && joined; j++)
+        for (uint32_t j = 0; j < n_inputs && joined; j++) {
             joined = b->step[j][b->rank - 1] == step[j][i] * out->dim[i];
+        }
         const uint32_t at = joined ? b->rank - 1 : b->rank++;
         b->dim[at] = joined ? b->dim[at] * out->dim[i] : out->dim[i];
-        for (uint32_t j = 0; j < n_inputs; j++)
+        for (uint32_t j = 0; j < n_inputs; j++) {
             b->step[j][at] = step[j][i];
+        }
     }
     if (b->rank == 0) {
         b->rank = 1;
         b->dim[0] = 1;
-        for (uint32_t j = 0; j < n_inputs; j++)
+        for (uint32_t j = 0; j < n_inputs; j++) {
             b->step[j][0] = 0;
+        }
     }
     return true;
 }
@@ -53,8 +59,9 @@ static void run_range(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     int64_t step[3] = {0};
 
     (void)worker;
-    for (uint32_t j = 0; j < b->n_inputs; j++)
+    for (uint32_t j = 0; j < b->n_inputs; j++) {
         step[j] = b->step[j][last];
+    }
     for (int64_t at = begin; at < end;) {
         const int64_t x = at % inner, left = inner - x;
         const int64_t n = left < end - at ? left : end - at;
@@ -75,10 +82,12 @@ static void run_range(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 void vt_walk_run(const struct vt_walk *walk, struct vt_pool *pool)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < walk->b->rank; i++)
+    for (uint32_t i = 0; i < walk->b->rank; i++) {
         n *= walk->b->dim[i];
-    if (n > 0)
+    }
+    if (n > 0) {
         vt_pool_run(pool, n, GRAIN, run_range, (void *)(uintptr_t)walk);
+    }
 }
 
 #define CHOOSE(type)                                                                               \

@@ -206,6 +206,7 @@ void vt_unary_run(const struct vt_unary_params *params, enum vt_dtype dtype, con
 
 void vt_not_run(const uint8_t *x, uint8_t *y, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         y[i] = x[i] == 0;
+    }
 }

@@ -26,10 +26,12 @@ static const struct vt_gemm_kernel kernel_avx512 = {12, 32, vt_f32_gemm_12x32__a
 const struct vt_gemm_kernel *vt_gemm_kernel_find(uint32_t features)
 {
 #if defined(__x86_64__)
-    if (features & VT_CPU_AVX512)
+    if (features & VT_CPU_AVX512) {
         return &kernel_avx512;
-    if (features & VT_CPU_AVX2)
+    }
+    if (features & VT_CPU_AVX2) {
         return &kernel_avx2;
+    }
 #else
     (void)features;
 #endif
@@ -77,25 +79,30 @@ static void pack_panels(uint32_t unit, int64_t lanes, int64_t kc, const float *s
         if (lane_stride == 1) {
             for (int64_t k = 0; k < kc; k++) {
                 memcpy(out + k * unit, from + k * k_stride, (size_t)n * sizeof(float));
-                for (int64_t l = n; l < unit; l++)
+                for (int64_t l = n; l < unit; l++) {
                     out[k * unit + l] = 0.0f;
+                }
             }
         } else {
             for (int64_t l = 0; l < n; l++) {
                 const float *lane = from + l * lane_stride;
-                for (int64_t k = 0; k < kc; k++)
+                for (int64_t k = 0; k < kc; k++) {
                     out[k * unit + l] = lane[k * k_stride];
+                }
             }
             for (int64_t l = n; l < unit; l++) {
-                for (int64_t k = 0; k < kc; k++)
+                for (int64_t k = 0; k < kc; k++) {
                     out[k * unit + l] = 0.0f;
+                }
             }
         }
-        if (scale == NULL)
+        if (scale == NULL) {
             continue;
+        }
         for (int64_t k = 0; k < kc; k++) {
-            for (int64_t l = 0; l < n; l++)
+            for (int64_t l = 0; l < n; l++) {
                 out[k * unit + l] *= scale[l0 + l];
+            }
         }
     }
 }
@@ -104,18 +111,20 @@ void vt_gemm_pack_a(const struct vt_gemm_kernel *kernel, int64_t m, int64_t k,
                     const struct vt_gemm_matrix *a, const float *row_scale, float *ret_packed)
 {
     const int64_t padded = round_up(m, kernel->mr);
-    for (int64_t k0 = 0; k0 < k; k0 += VT_GEMM_KC)
+    for (int64_t k0 = 0; k0 < k; k0 += VT_GEMM_KC) {
         pack_panels(kernel->mr, m, min_i64(VT_GEMM_KC, k - k0), a->data + k0 * a->col_stride,
                     a->row_stride, a->col_stride, row_scale, ret_packed + k0 * padded);
+    }
 }
 
 void vt_gemm_pack_b(const struct vt_gemm_kernel *kernel, int64_t k, int64_t n,
                     const struct vt_gemm_matrix *b, float *ret_packed)
 {
     const int64_t padded = round_up(n, kernel->nr);
-    for (int64_t k0 = 0; k0 < k; k0 += VT_GEMM_KC)
+    for (int64_t k0 = 0; k0 < k; k0 += VT_GEMM_KC) {
         pack_panels(kernel->nr, n, min_i64(VT_GEMM_KC, k - k0), b->data + k0 * b->row_stride,
                     b->col_stride, b->row_stride, NULL, ret_packed + k0 * padded);
+    }
 }
 
 void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func func,
@@ -130,15 +139,17 @@ void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func 
 
     wide.c = c;
     wide.ldc = nr;
-    memset(c, 0, rows * nr * sizeof(float));
+    memset(c, 0, (size_t)rows * nr * sizeof(float));
     if (tile->accumulate) {
-        for (uint32_t i = 0; i < rows; i++)
-            memcpy(c + i * nr, tile->c + i * tile->ldc, bytes);
+        for (uint32_t i = 0; i < rows; i++) {
+            memcpy(c + (size_t)i * nr, tile->c + i * tile->ldc, bytes);
+        }
     }
     if (tile->finish != NULL && tile->residual != NULL) {
-        memset(residual, 0, rows * nr * sizeof(float));
-        for (uint32_t i = 0; i < rows; i++)
-            memcpy(residual + i * nr, tile->residual + i * tile->ldc, bytes);
+        memset(residual, 0, (size_t)rows * nr * sizeof(float));
+        for (uint32_t i = 0; i < rows; i++) {
+            memcpy(residual + (size_t)i * nr, tile->residual + i * tile->ldc, bytes);
+        }
         wide.residual = residual;
     }
     if (tile->finish != NULL && tile->col_bias != NULL) {
@@ -147,8 +158,9 @@ void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func 
         wide.col_bias = col_bias;
     }
     func(&wide, rows);
-    for (uint32_t i = 0; i < rows; i++)
-        memcpy(tile->c + i * tile->ldc, c + i * nr, bytes);
+    for (uint32_t i = 0; i < rows; i++) {
+        memcpy(tile->c + i * tile->ldc, c + (size_t)i * nr, bytes);
+    }
 }
 
 /* How the work is cut: blocks of C, and the scratch a worker packs into. */
@@ -175,14 +187,16 @@ static void partition_init(struct partition *p, const struct vt_gemm *gemm, uint
     p->items_n = div_up(gemm->n, p->block_n);
     while (gemm->batches * p->items_m * p->items_n < wanted) {
         bool n_first = p->block_n > nr && (p->block_n >= p->block_m || p->block_m <= mr);
-        if (!gemm->b_packed && p->block_n > 2 * nr)
+        if (!gemm->b_packed && p->block_n > 2 * nr) {
             n_first = true; /* cutting rows would pack B once more for each cut */
-        if (n_first)
+        }
+        if (n_first) {
             p->block_n = round_up(p->block_n / 2, nr);
-        else if (p->block_m > mr)
+        } else if (p->block_m > mr) {
             p->block_m = round_up(p->block_m / 2, mr);
-        else
+        } else {
             break;
+        }
         p->items_m = div_up(gemm->m, p->block_m);
         p->items_n = div_up(gemm->n, p->block_n);
     }
@@ -197,8 +211,9 @@ static void partition_init(struct partition *p, const struct vt_gemm *gemm, uint
 size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads)
 {
     struct partition p;
-    if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0)
+    if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
         return 0;
+    }
     partition_init(&p, gemm, threads);
     return threads * (p.a_floats + p.b_floats) * sizeof(float);
 }
@@ -236,10 +251,11 @@ static void block_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
             tile.c = place->c + m * gemm->ldc + n;
             tile.row_bias = place->row_bias != NULL ? place->row_bias + m : NULL;
             tile.residual = place->residual != NULL ? place->residual + m * gemm->ldc + n : NULL;
-            if (cols == kernel->nr)
+            if (cols == kernel->nr) {
                 kernel->packed(&tile, rows);
-            else
+            } else {
                 vt_gemm_tile_narrow(kernel, kernel->packed, &tile, rows, cols);
+            }
         }
     }
 }
@@ -292,15 +308,17 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 {
     const struct job *job = ctx;
     const size_t floats = job->part.a_floats + job->part.b_floats;
-    for (int64_t item = begin; item < end; item++)
+    for (int64_t item = begin; item < end; item++) {
         item_compute(job, item, job->workspace + worker * floats);
+    }
 }
 
 void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspace)
 {
     struct job job = {.gemm = gemm, .workspace = workspace};
-    if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0)
+    if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
         return;
+    }
     partition_init(&job.part, gemm, vt_pool_threads(pool));
     vt_pool_run(pool, gemm->batches * job.part.items_m * job.part.items_n, 1, run_items, &job);
 }

@@ -16,4 +16,4 @@ typedef __m256 vt_vec;
 #define VT_TILE_PACKED    vt_f32_gemm_6x16__avx2
 #define VT_TILE_INDIRECT  vt_f32_gemm_indirect_6x16__avx2
 
-#include "kernels/gemm/tile.h"
+#include "kernels/gemm/tile.inc"

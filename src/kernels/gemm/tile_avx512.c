@@ -16,4 +16,4 @@ typedef __m512 vt_vec;
 #define VT_TILE_PACKED    vt_f32_gemm_12x32__avx512
 #define VT_TILE_INDIRECT  vt_f32_gemm_indirect_12x32__avx512
 
-#include "kernels/gemm/tile.h"
+#include "kernels/gemm/tile.inc"

@@ -20,8 +20,9 @@ static inline vt_vec tile_splat(float x)
 /* Keeps a NaN of `a`, as the operators do. */
 static inline vt_vec tile_max(vt_vec a, vt_vec b)
 {
-    for (int i = 0; i < VT_TILE_VL; i++)
+    for (int i = 0; i < VT_TILE_VL; i++) {
         a[i] = a[i] < b[i] ? b[i] : a[i];
+    }
     return a;
 }
 
@@ -30,4 +31,4 @@ static inline vt_vec tile_min(vt_vec a, vt_vec b)
     return -tile_max(-a, -b);
 }
 
-#include "kernels/gemm/tile.h"
+#include "kernels/gemm/tile.inc"

@@ -21,8 +21,9 @@ static void simplify(const struct vt_copy *in, struct vt_copy *out)
     out->bytes = in->bytes;
     out->rank = 0;
     for (uint32_t i = 0; i < in->rank; i++) {
-        if (in->dim[i] == 1)
+        if (in->dim[i] == 1) {
             continue;
+        }
         const uint32_t last = out->rank - 1;
         if (out->rank > 0 && out->from[last] == in->from[i] * in->dim[i] &&
             out->to[last] == in->to[i] * in->dim[i]) {
@@ -97,12 +98,14 @@ void vt_copy_run(const struct vt_copy *copy, const void *source, void *destinati
     struct job job = {.source = source, .destination = destination};
     int64_t rows = 1;
     for (uint32_t i = 0; i < copy->rank; i++) {
-        if (copy->dim[i] == 0)
+        if (copy->dim[i] == 0) {
             return;
+        }
     }
     simplify(copy, &job.c);
-    for (uint32_t i = 0; i + 1 < job.c.rank; i++)
+    for (uint32_t i = 0; i + 1 < job.c.rank; i++) {
         rows *= job.c.dim[i];
+    }
     const int64_t row_bytes = job.c.dim[job.c.rank - 1] * (int64_t)copy->bytes;
     vt_pool_run(pool, rows, 1 + GRAIN_BYTES / row_bytes, run_rows, &job);
 }
@@ -111,8 +114,9 @@ void vt_fill(void *out, int64_t n, size_t bytes, const void *element)
 {
     const struct wide zero = {{0, 0}};
     char *at = out;
-    if (n <= 0)
+    if (n <= 0) {
         return;
+    }
     if (memcmp(element, &zero, bytes) == 0) {
         memset(out, 0, (size_t)n * bytes);
         return;
@@ -130,12 +134,15 @@ void vt_fill(void *out, int64_t n, size_t bytes, const void *element)
 /* The source of output i - before along an axis of n. */
 static int64_t pad_source(enum vt_pad_mode mode, int64_t i, int64_t n)
 {
-    if (i >= 0 && i < n)
+    if (i >= 0 && i < n) {
         return i;
-    if (mode == VT_PAD_EDGE || n == 1)
+    }
+    if (mode == VT_PAD_EDGE || n == 1) {
         return i < 0 ? 0 : n - 1;
-    if (mode == VT_PAD_WRAP)
+    }
+    if (mode == VT_PAD_WRAP) {
         return (i % n + n) % n;
+    }
     const int64_t period = 2 * (n - 1), at = (i % period + period) % period;
     return at < n ? at : period - at;
 }
@@ -145,8 +152,9 @@ void vt_pad_run(const struct vt_pad *pad, const void *in, void *out)
     const uint32_t last = pad->rank - 1;
     const int64_t width = pad->out[last], bytes = (int64_t)pad->bytes;
     int64_t rows = 1;
-    for (uint32_t i = 0; i < last; i++)
+    for (uint32_t i = 0; i < last; i++) {
         rows *= pad->out[i];
+    }
     for (int64_t row = 0; row < rows; row++) {
         int64_t rest = row, offset = 0, stride = pad->in[last];
         for (uint32_t i = last; i-- > 0;) {
@@ -157,9 +165,10 @@ void vt_pad_run(const struct vt_pad *pad, const void *in, void *out)
         }
         const char *from = (const char *)in + offset * bytes;
         char *to = (char *)out + row * width * bytes;
-        for (int64_t x = 0; x < width; x++)
+        for (int64_t x = 0; x < width; x++) {
             memcpy(to + x * bytes,
                    from + pad_source(pad->mode, x - pad->before[last], pad->in[last]) * bytes,
                    pad->bytes);
+        }
     }
 }

@@ -6,8 +6,9 @@
 /* Counts a negative index from the end; -1 when it is outside [-n, n). */
 static int64_t bounded(int64_t index, int64_t n)
 {
-    if (index < 0)
+    if (index < 0) {
         index += n;
+    }
     return index >= 0 && index < n ? index : -1;
 }
 
@@ -35,11 +36,13 @@ int64_t vt_gather_run(int64_t outer, int64_t n, int64_t block, const struct vt_i
 {
     struct job job = {n, block, n_indices, indices, in, out};
     for (int64_t i = 0; i < n_indices; i++) {
-        if (bounded(vt_index_at(indices, i), n) < 0)
+        if (bounded(vt_index_at(indices, i), n) < 0) {
             return i;
+        }
     }
-    if (outer * n_indices > 0 && block > 0)
+    if (outer * n_indices > 0 && block > 0) {
         vt_pool_run(pool, outer * n_indices, 1 + 65536 / block, run_blocks, &job);
+    }
     return -1;
 }
 
@@ -53,8 +56,9 @@ static int64_t element_offset(const struct vt_gather_elements *g, const struct v
         rest /= g->dim[d];
         if (d == g->axis) {
             index = bounded(vt_index_at(indices, i), g->in[d]);
-            if (index < 0)
+            if (index < 0) {
                 return -1;
+            }
         }
         offset += index * stride;
         stride *= g->in[d];
@@ -65,8 +69,9 @@ static int64_t element_offset(const struct vt_gather_elements *g, const struct v
 static int64_t element_count(const struct vt_gather_elements *g)
 {
     int64_t n = 1;
-    for (uint32_t d = 0; d < g->rank; d++)
+    for (uint32_t d = 0; d < g->rank; d++) {
         n *= g->dim[d];
+    }
     return n;
 }
 
@@ -76,8 +81,9 @@ int64_t vt_gather_elements_run(const struct vt_gather_elements *g, const struct 
     const int64_t n = element_count(g);
     for (int64_t i = 0; i < n; i++) {
         const int64_t offset = element_offset(g, indices, i);
-        if (offset < 0)
+        if (offset < 0) {
             return i;
+        }
         memcpy((char *)out + i * (int64_t)g->bytes, (const char *)in + offset * (int64_t)g->bytes,
                g->bytes);
     }
@@ -93,8 +99,9 @@ static int64_t tuple_offset(const struct vt_gather_nd *g, const struct vt_indice
     for (uint32_t d = 0; d < g->depth; d++) {
         const int64_t index =
             bounded(vt_index_at(indices, (batch * g->tuples + t) * g->depth + d), g->dim[d]);
-        if (index < 0)
+        if (index < 0) {
             return -1 - (int64_t)d;
+        }
         block += index * g->stride[d];
     }
     return block * g->block;
@@ -107,8 +114,9 @@ int64_t vt_gather_nd_run(const struct vt_gather_nd *g, const struct vt_indices *
     char *to = out;
     for (int64_t i = 0; i < g->batch * g->tuples; i++, to += block_bytes) {
         const int64_t offset = tuple_offset(g, indices, i / g->tuples, i % g->tuples);
-        if (offset < 0)
+        if (offset < 0) {
             return i * g->depth - 1 - offset;
+        }
         memcpy(to, (const char *)in + offset * (int64_t)g->bytes, block_bytes);
     }
     return -1;
@@ -162,8 +170,9 @@ int64_t vt_scatter_nd_run(const struct vt_gather_nd *g, enum vt_scatter reductio
     const char *from = updates;
     for (int64_t i = 0; i < g->tuples; i++, from += block_bytes) {
         const int64_t offset = tuple_offset(g, indices, 0, i);
-        if (offset < 0)
+        if (offset < 0) {
             return i * g->depth - 1 - offset;
+        }
         combine(reduction, dtype, g->block, from, (char *)out + offset * (int64_t)g->bytes);
     }
     return -1;
@@ -176,8 +185,9 @@ int64_t vt_scatter_elements_run(const struct vt_gather_elements *g, enum vt_scat
     const int64_t n = element_count(g), bytes = (int64_t)g->bytes;
     for (int64_t i = 0; i < n; i++) {
         const int64_t offset = element_offset(g, indices, i);
-        if (offset < 0)
+        if (offset < 0) {
             return i;
+        }
         combine(reduction, dtype, 1, (const char *)updates + i * bytes,
                 (char *)out + offset * bytes);
     }

@@ -19,8 +19,9 @@ static void run_planes(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         const float scale = a->scale[plane % a->channels], shift = a->shift[plane % a->channels];
         const float *x = a->x + plane * a->n;
         float *y = a->y + plane * a->n;
-        for (int64_t i = 0; i < a->n; i++)
+        for (int64_t i = 0; i < a->n; i++) {
             y[i] = x[i] * scale + shift;
+        }
     }
 }
 
@@ -46,8 +47,9 @@ static double sum_of(const float *x, int64_t n, double centre, int square)
         const double v = (double)x[i] - centre;
         sum += square ? v * v : v;
     }
-    for (int j = 0; j < LANES; j++)
+    for (int j = 0; j < LANES; j++) {
         sum += lane[j];
+    }
     return sum;
 }
 
@@ -63,15 +65,17 @@ static void scale_row(const struct vt_norm *norm, int64_t row, float mean, float
     const float *scale = norm->scale, *bias = norm->bias;
     const int64_t first = row % norm->period * norm->blocks;
     if (norm->block == 1 && scale != NULL && bias != NULL) {
-        for (int64_t i = 0; i < norm->blocks; i++)
+        for (int64_t i = 0; i < norm->blocks; i++) {
             y[i] = (x[i] - mean) * inverse * scale[first + i] + bias[first + i];
+        }
         return;
     }
     for (int64_t b = 0; b < norm->blocks; b++) {
         const float factor = scale != NULL ? inverse * scale[first + b] : inverse;
         const float shift = bias != NULL ? bias[first + b] : 0.0f;
-        for (int64_t i = b * norm->block; i < (b + 1) * norm->block; i++)
+        for (int64_t i = b * norm->block; i < (b + 1) * norm->block; i++) {
             y[i] = (x[i] - mean) * factor + shift;
+        }
     }
 }
 
@@ -87,10 +91,12 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         const double variance = sum_of(x, n, mean, 1) / (double)n;
         const double inverse = 1.0 / sqrt(variance + (double)norm->epsilon);
         scale_row(norm, row, (float)mean, (float)inverse, x, job->y + row * n);
-        if (norm->mean != NULL)
+        if (norm->mean != NULL) {
             norm->mean[row] = (float)mean;
-        if (norm->inverse != NULL)
+        }
+        if (norm->inverse != NULL) {
             norm->inverse[row] = (float)inverse;
+        }
     }
 }
 
@@ -98,6 +104,7 @@ void vt_norm_run(const struct vt_norm *norm, const float *x, float *y, struct vt
 {
     struct job job = {norm, x, y};
     const int64_t n = norm->blocks * norm->block;
-    if (n > 0)
+    if (n > 0) {
         vt_pool_run(pool, norm->rows, 1 + 8192 / n, run_rows, &job);
+    }
 }

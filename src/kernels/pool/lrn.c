@@ -26,17 +26,20 @@ static void run_stretches(void *ctx, int64_t begin, int64_t end, uint32_t worker
         const int64_t first = c - before > 0 ? c - before : 0;
         const int64_t last =
             c - before + p->size < p->channels ? c - before + p->size : p->channels;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             sum[i] = 0.0f;
+        }
         for (int64_t k = first; k < last; k++) {
             const float *x = job->x + (image + k) * p->spatial + at;
-            for (int64_t i = 0; i < n; i++)
+            for (int64_t i = 0; i < n; i++) {
                 sum[i] += x[i] * x[i];
+            }
         }
         const float *x = job->x + plane * p->spatial + at;
         float *y = job->y + plane * p->spatial + at;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             y[i] = x[i] * powf(p->bias + p->alpha / (float)p->size * sum[i], -p->beta);
+        }
     }
 }
 

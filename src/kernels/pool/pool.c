@@ -38,8 +38,9 @@ static int64_t flat_index(const struct vt_pooling_params *p, int64_t plane, int6
 {
     const int64_t x = at % p->in[2], y = at / p->in[2] % p->in[1], z = at / p->in[2] / p->in[1];
     const int64_t volume = p->in[0] * p->in[1] * p->in[2];
-    if (!p->column_major)
+    if (!p->column_major) {
         return plane * volume + at;
+    }
     return plane * volume + z + p->in[0] * (y + p->in[1] * x);
 }
 
@@ -62,13 +63,15 @@ static int64_t window_argmax(const struct job *job, int64_t plane, const struct 
                     best = at;
                 } else if (job->bytes != NULL) {
                     const uint8_t *image = job->bytes + plane * volume;
-                    if (value_at(job, image, at) > value_at(job, image, best))
+                    if (value_at(job, image, at) > value_at(job, image, best)) {
                         best = at;
+                    }
                 } else {
                     const float *image = job->x + plane * volume;
                     if (image[at] > image[best] ||
-                        (image[at] != image[at] && image[best] == image[best]))
+                        (image[at] != image[at] && image[best] == image[best])) {
                         best = at;
+                    }
                 }
             }
         }
@@ -84,19 +87,22 @@ static float window_reduce(const struct vt_pooling_params *p, const float *image
         for (int64_t y = s[1].first; y < s[1].end; y += p->dilation[1]) {
             const float *row = image + (z * p->in[1] + y) * p->in[2];
             for (int64_t x = s[2].first; x < s[2].end; x += p->dilation[2]) {
-                if (p->kind == VT_POOLING_MAX)
+                if (p->kind == VT_POOLING_MAX) {
                     sum = row[x] > sum || row[x] != row[x] ? row[x] : sum;
-                else if (p->kind == VT_POOLING_AVERAGE)
+                } else if (p->kind == VT_POOLING_AVERAGE) {
                     sum += row[x];
-                else
+                } else {
                     sum += powf(fabsf(row[x]), (float)p->p);
+                }
             }
         }
     }
-    if (p->kind == VT_POOLING_LP)
+    if (p->kind == VT_POOLING_LP) {
         return powf(sum, 1.0f / (float)p->p);
-    if (p->kind == VT_POOLING_MAX)
+    }
+    if (p->kind == VT_POOLING_MAX) {
         return sum;
+    }
     const int64_t taps = p->count_padding ? s[0].padded * s[1].padded * s[2].padded
                                           : s[0].taps * s[1].taps * s[2].taps;
     return taps > 0 ? sum / (float)taps : 0.0f;
@@ -111,12 +117,14 @@ static void one_output(const struct job *job, int64_t plane, int64_t o, const st
         return;
     }
     const int64_t at = window_argmax(job, plane, s);
-    if (job->bytes != NULL)
+    if (job->y == NULL) {
         job->out_bytes[o] = at < 0 ? 0 : job->bytes[plane * volume + at];
-    else
+    } else {
         job->y[o] = at < 0 ? -INFINITY : job->x[plane * volume + at];
-    if (job->indices != NULL)
+    }
+    if (job->indices != NULL) {
         job->indices[o] = at < 0 ? -1 : flat_index(p, plane, at);
+    }
 }
 
 /* A row of maxima or sums without padding along it: tap by tap, so that it becomes vector code. */
@@ -125,8 +133,9 @@ static void inner_row(const struct vt_pooling_params *p, const float *image, con
 {
     const int64_t stride = p->stride[2], x0 = ox * stride - p->pad[2];
     const bool max = p->kind == VT_POOLING_MAX;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         y[i] = max ? -INFINITY : 0.0f;
+    }
     for (int64_t z = s[0].first; z < s[0].end; z += p->dilation[0]) {
         for (int64_t yy = s[1].first; yy < s[1].end; yy += p->dilation[1]) {
             for (int64_t k = 0; k < p->kernel[2]; k++) {
@@ -137,19 +146,22 @@ static void inner_row(const struct vt_pooling_params *p, const float *image, con
                         y[i] = v > y[i] || v != v ? v : y[i];
                     }
                 } else {
-                    for (int64_t i = 0; i < n; i++)
+                    for (int64_t i = 0; i < n; i++) {
                         y[i] += row[i * stride];
+                    }
                 }
             }
         }
     }
-    if (max)
+    if (max) {
         return;
+    }
     const int64_t taps = p->count_padding ? s[0].padded * s[1].padded * p->kernel[2]
                                           : s[0].taps * s[1].taps * p->kernel[2];
     const float scale = taps > 0 ? 1.0f / (float)taps : 0.0f;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         y[i] *= scale;
+    }
 }
 
 static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
@@ -157,7 +169,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     const struct job *job = ctx;
     const struct vt_pooling_params *p = job->p;
     const int64_t reach = (p->kernel[2] - 1) * p->dilation[2];
-    const bool plain = job->indices == NULL && job->bytes == NULL && p->kind != VT_POOLING_LP;
+    const bool plain = job->y != NULL && job->indices == NULL && p->kind != VT_POOLING_LP;
     /* Outputs whose taps all lie in the row: [inner_begin, inner_end). */
     int64_t inner_begin = (p->pad[2] + p->stride[2] - 1) / p->stride[2];
     int64_t inner_end = p->in[2] - reach - 1 + p->pad[2] < 0
@@ -218,22 +230,27 @@ static void run_planes(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         double sum = 0;
         int64_t i = 0;
         if (g->kind == VT_POOLING_MAX) {
-            for (; i < g->n; i++)
+            for (; i < g->n; i++) {
                 max = x[i] > max || x[i] != x[i] ? x[i] : max;
+            }
             g->y[plane] = max;
         } else if (g->kind == VT_POOLING_AVERAGE) {
             for (; i + 16 <= g->n; i += 16) {
-                for (int j = 0; j < 16; j++)
+                for (int j = 0; j < 16; j++) {
                     lane[j] += x[i + j];
+                }
             }
-            for (int j = 0; j < 16; j++)
+            for (int j = 0; j < 16; j++) {
                 sum += (double)lane[j];
-            for (; i < g->n; i++)
+            }
+            for (; i < g->n; i++) {
                 sum += (double)x[i];
+            }
             g->y[plane] = (float)(sum / (double)g->n);
         } else {
-            for (; i < g->n; i++)
+            for (; i < g->n; i++) {
                 sum += pow(fabs((double)x[i]), (double)g->p);
+            }
             g->y[plane] = (float)pow(sum, 1.0 / (double)g->p);
         }
     }

@@ -49,8 +49,9 @@ void vt_recurrent_pack(const struct vt_recurrent *layer, const float *w, const f
     const struct vt_gemm_matrix late = {r + early * hidden, 1, hidden};
     vt_gemm_pack_b(layer->gemm, layer->inputs, gates_of(layer) * hidden, &input, ret_packed);
     vt_gemm_pack_b(layer->gemm, hidden, early, &state, ret_packed + p.early);
-    if (layer->kind == VT_RECURRENT_GRU)
+    if (layer->kind == VT_RECURRENT_GRU) {
         vt_gemm_pack_b(layer->gemm, hidden, hidden, &late, ret_packed + p.late);
+    }
 }
 
 static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
@@ -100,8 +101,9 @@ static size_t gemm_bytes(const struct vt_recurrent *r, uint32_t threads)
                              vt_gemm_workspace_bytes(&state, threads),
                              vt_gemm_workspace_bytes(&late, threads)};
     size_t most = sizes[0];
-    for (int i = 1; i < 3; i++)
+    for (int i = 1; i < 3; i++) {
         most = sizes[i] > most ? sizes[i] : most;
+    }
     return most;
 }
 
@@ -153,15 +155,17 @@ static void activate(const struct pass *p, int which, float *x)
 /* x += a, and x += a · b. */
 static void add(float *restrict x, const float *restrict a, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         x[i] += a[i];
+    }
 }
 
 static void add_product(float *restrict x, const float *restrict a, const float *restrict b,
                         int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         x[i] += a[i] * b[i];
+    }
 }
 
 /* `gate` holds the sums of this sample's gates, and is used up. */
@@ -169,7 +173,8 @@ static void step_lstm(const struct pass *p, float *gate, float *h, float *c)
 {
     const int64_t n = p->r->hidden;
     float *in = gate, *out = gate + n, *forget = gate + 2 * n, *cell = gate + 3 * n;
-    const float *peep = p->data->peephole != NULL ? p->data->peephole + p->direction * 3 * n : NULL;
+    const float *peep =
+        p->data->peephole != NULL ? p->data->peephole + (int64_t)p->direction * 3 * n : NULL;
     if (peep != NULL) {
         add_product(in, peep, c, n);
         add_product(forget, peep + 2 * n, c, n);
@@ -177,20 +182,24 @@ static void step_lstm(const struct pass *p, float *gate, float *h, float *c)
     activate(p, 0, in);
     activate(p, 1, cell);
     if (p->r->input_forget) {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             forget[i] = 1.0f - in[i];
+        }
     } else {
         activate(p, 0, forget);
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         c[i] = forget[i] * c[i] + in[i] * cell[i];
-    if (peep != NULL)
+    }
+    if (peep != NULL) {
         add_product(out, peep + n, c, n);
+    }
     activate(p, 0, out);
     memcpy(h, c, (size_t)n * sizeof(float));
     vt_unary_run(&p->r->activation[p->direction][2], VT_F32, h, h, n, NULL);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         h[i] *= out[i];
+    }
 }
 
 /* The state's part of a GRU's last gate, for the whole batch; the first two gates are ready. */
@@ -200,9 +209,10 @@ static void late_gru(const struct pass *p, const float *packed)
     const int64_t n = r->hidden, gates = 3 * n;
     for (int64_t b = 0; b < r->batch; b++) {
         const float *reset = p->s.from_state + b * gates + n;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             p->s.reset[b * n + i] =
                 r->linear_before_reset ? p->s.h[b * n + i] : reset[i] * p->s.h[b * n + i];
+        }
     }
     const struct vt_gemm_place place = {
         .a = p->s.reset, .b = packed, .c = p->s.from_state + 2 * n, .col_bias = p->state_bias};
@@ -214,12 +224,14 @@ static void step_gru(const struct pass *p, const float *from_input, float *gate,
 {
     const int64_t n = p->r->hidden;
     float *update = gate, *reset = gate + n, *fresh = gate + 2 * n;
-    for (int64_t i = 0; p->r->linear_before_reset && i < n; i++)
+    for (int64_t i = 0; p->r->linear_before_reset && i < n; i++) {
         fresh[i] *= reset[i];
+    }
     add(fresh, from_input + 2 * n, n);
     activate(p, 1, fresh);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         h[i] = (1.0f - update[i]) * fresh[i] + update[i] * h[i];
+    }
 }
 
 /* The row of a sample at a time, in X and in from_input. */
@@ -256,21 +268,24 @@ static void one_step(const struct pass *p, int64_t step)
     for (int64_t b = 0; b < r->batch; b++) {
         const int64_t length = length_of(p, b), t = p->backwards ? length - 1 - step : step;
         float *gate = p->s.from_state + b * gates;
-        if (step >= length)
+        if (step >= length) {
             continue;
+        }
         add(gate, p->s.from_input + row_of(r, t, b) * gates, early);
         if (r->kind == VT_RECURRENT_GRU) {
             activate(p, 0, gate);
             activate(p, 0, gate + n);
         }
     }
-    if (r->kind == VT_RECURRENT_GRU)
+    if (r->kind == VT_RECURRENT_GRU) {
         late_gru(p, packed + packing.late);
+    }
     for (int64_t b = 0; b < r->batch; b++) {
         const int64_t length = length_of(p, b), t = p->backwards ? length - 1 - step : step;
         float *gate = p->s.from_state + b * gates, *h = p->s.h + b * n;
-        if (step >= length)
+        if (step >= length) {
             continue;
+        }
         if (r->kind == VT_RECURRENT_LSTM) {
             step_lstm(p, gate, h, p->s.c + b * n);
         } else if (r->kind == VT_RECURRENT_GRU) {
@@ -279,8 +294,9 @@ static void one_step(const struct pass *p, int64_t step)
             activate(p, 0, gate);
             memcpy(h, gate, (size_t)n * sizeof(float));
         }
-        if (p->data->y != NULL)
+        if (p->data->y != NULL) {
             memcpy(output_row(p, t, b), h, (size_t)n * sizeof(float));
+        }
     }
 }
 
@@ -294,10 +310,11 @@ static void copy_states(const struct pass *p, const float *from, float *to, bool
             (r->batch_first ? b * r->directions + p->direction : p->direction * r->batch + b) *
             r->hidden;
         const int64_t inner = b * r->hidden;
-        if (load && from == NULL)
+        if (load && from == NULL) {
             memset(to + inner, 0, bytes);
-        else
+        } else {
             memcpy(to + (load ? inner : outer), from + (load ? outer : inner), bytes);
+        }
     }
 }
 
@@ -307,15 +324,18 @@ static const float *join_bias(struct pass *p)
     const struct vt_recurrent *r = p->r;
     const int64_t gates = gates_of(r) * r->hidden;
     p->state_bias = NULL;
-    if (p->data->bias == NULL)
+    if (p->data->bias == NULL) {
         return NULL;
-    const float *w = p->data->bias + p->direction * 2 * gates, *state = w + gates;
-    for (int64_t i = 0; i < gates; i++)
+    }
+    const float *w = p->data->bias + (int64_t)p->direction * 2 * gates, *state = w + gates;
+    for (int64_t i = 0; i < gates; i++) {
         p->s.bias[i] = w[i] + state[i];
+    }
     if (r->kind == VT_RECURRENT_GRU && r->linear_before_reset) {
         p->state_bias = state + 2 * r->hidden;
-        for (int64_t i = 2 * r->hidden; i < gates; i++)
+        for (int64_t i = 2 * r->hidden; i < gates; i++) {
             p->s.bias[i] = w[i];
+        }
     }
     return p->s.bias;
 }
@@ -324,9 +344,10 @@ void vt_recurrent_run(const struct vt_recurrent *r, const struct vt_recurrent_da
                       struct vt_pool *pool, void *workspace)
 {
     const int64_t gates = gates_of(r) * r->hidden;
-    if (data->y != NULL)
+    if (data->y != NULL) {
         memset(data->y, 0,
                (size_t)(r->time * r->directions * r->batch * r->hidden) * sizeof(float));
+    }
     for (uint32_t d = 0; d < r->directions; d++) {
         struct pass p = {.r = r,
                          .data = data,
@@ -340,11 +361,14 @@ void vt_recurrent_run(const struct vt_recurrent *r, const struct vt_recurrent_da
         vt_gemm_run(&gemm, pool, p.s.gemm);
         copy_states(&p, data->h, p.s.h, true);
         copy_states(&p, data->c, p.s.c, true);
-        for (int64_t step = 0; step < r->time; step++)
+        for (int64_t step = 0; step < r->time; step++) {
             one_step(&p, step);
-        if (data->last_h != NULL)
+        }
+        if (data->last_h != NULL) {
             copy_states(&p, p.s.h, data->last_h, false);
-        if (data->last_c != NULL)
+        }
+        if (data->last_c != NULL) {
             copy_states(&p, p.s.c, data->last_c, false);
+        }
     }
 }

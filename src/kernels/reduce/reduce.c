@@ -47,10 +47,11 @@ void vt_reduce_init(struct vt_reduce *reduce, const int64_t *dim, uint32_t rank,
     for (uint32_t i = 0; i < rank; i++) {
         const bool summed = axes >> i & 1;
         const bool joins = i > 0 && (axes >> (i - 1) & 1) == summed;
-        if (summed)
+        if (summed) {
             push(reduce->summed, reduce->summed_step, &reduce->n_summed, dim[i], step[i], joins);
-        else
+        } else {
             push(reduce->kept, reduce->kept_step, &reduce->n_kept, dim[i], step[i], joins);
+        }
     }
 }
 
@@ -129,13 +130,16 @@ static double sum_row(const float *x, int64_t n)
     double sum = 0;
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        for (int j = 0; j < LANES; j++)
+        for (int j = 0; j < LANES; j++) {
             lane[j] += x[i + j];
+        }
     }
-    for (int j = 0; j < LANES; j++)
+    for (int j = 0; j < LANES; j++) {
         sum += (double)lane[j];
-    for (; i < n; i++)
+    }
+    for (; i < n; i++) {
         sum += (double)x[i];
+    }
     return sum;
 }
 
@@ -254,15 +258,18 @@ void vt_reduce_run(const struct vt_reduce *reduce, const void *x, void *y, struc
 {
     struct job job = {.r = reduce, .x = x, .y = y, .rows = 1, .row = 1, .row_step = 1};
     int64_t outputs = 1;
-    for (uint32_t i = 0; i < reduce->n_kept; i++)
+    for (uint32_t i = 0; i < reduce->n_kept; i++) {
         outputs *= reduce->kept[i];
+    }
     if (reduce->n_summed > 0) {
         const uint32_t last = reduce->n_summed - 1;
         job.row = reduce->summed[last];
         job.row_step = reduce->summed_step[last];
-        for (uint32_t i = 0; i < last; i++)
+        for (uint32_t i = 0; i < last; i++) {
             job.rows *= reduce->summed[i];
+        }
     }
-    if (outputs > 0)
+    if (outputs > 0) {
         vt_pool_run(pool, outputs, 1 + 8192 / (job.rows * job.row + 1), run_outputs, &job);
+    }
 }

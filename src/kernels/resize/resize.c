@@ -42,8 +42,9 @@ static double coordinate_of(const struct vt_resize *r, uint32_t axis, int64_t i)
         return (x + 0.5) / scale;
     case VT_RESIZE_TF_CROP_AND_RESIZE: {
         const double start = r->roi_start[axis], end = r->roi_end[axis];
-        if (out > 1)
+        if (out > 1) {
             return start * (in - 1) + x * (end - start) * (in - 1) / (out - 1);
+        }
         return 0.5 * (start + end) * (in - 1);
     }
     }
@@ -73,8 +74,9 @@ static int64_t nearest_of(enum vt_resize_nearest mode, double x)
 static double cubic_weight(double a, double distance)
 {
     const double d = fabs(distance);
-    if (d <= 1)
+    if (d <= 1) {
         return ((a + 2) * d - (a + 3)) * d * d + 1;
+    }
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
 }
 
@@ -85,13 +87,15 @@ static void fill_cubic(const struct vt_resize *r, int64_t n, double x, struct ta
     for (int k = 0; k < TAPS_MAX; k++) {
         const int64_t at = base - 1 + k;
         weight[k] = cubic_weight((double)r->cubic_a, x - (double)at);
-        if (r->exclude_outside && (at < 0 || at >= n))
+        if (r->exclude_outside && (at < 0 || at >= n)) {
             weight[k] = 0;
+        }
         sum += weight[k];
         tap->at[k] = clamp(at, n);
     }
-    for (int k = 0; k < TAPS_MAX; k++)
+    for (int k = 0; k < TAPS_MAX; k++) {
         tap->weight[k] = (float)(r->exclude_outside ? weight[k] / sum : weight[k]);
+    }
 }
 
 static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, struct tap *taps)
@@ -122,8 +126,9 @@ static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, 
         } else {
             fill_cubic(r, n, x, tap);
         }
-        for (int k = 0; k < TAPS_MAX; k++)
+        for (int k = 0; k < TAPS_MAX; k++) {
             tap->at[k] *= stride;
+        }
     }
 }
 
@@ -135,8 +140,9 @@ static float mix(const struct job *job, const struct tap *const *taps, uint32_t 
     const bool last = axis + 1 == job->r->rank;
     float sum = 0.0f;
     for (int k = 0; k < job->taps; k++) {
-        if (tap->weight[k] == 0.0f)
+        if (tap->weight[k] == 0.0f) {
             continue;
+        }
         sum += tap->weight[k] * (last ? x[tap->at[k]] : mix(job, taps, axis + 1, x + tap->at[k]));
     }
     return sum;
@@ -178,8 +184,9 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 size_t vt_resize_workspace_bytes(const struct vt_resize *resize)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < resize->rank; i++)
+    for (uint32_t i = 0; i < resize->rank; i++) {
         n += (size_t)resize->out[i];
+    }
     return n * sizeof(struct tap);
 }
 
@@ -198,6 +205,7 @@ void vt_resize_run(const struct vt_resize *resize, size_t bytes, const void *x, 
         rows *= i + 1 < resize->rank ? resize->out[i] : 1;
     }
     const int64_t width = resize->out[resize->rank - 1];
-    if (rows * width > 0)
+    if (rows * width > 0) {
         vt_pool_run(pool, rows, 1 + 2048 / width, run_rows, &job);
+    }
 }

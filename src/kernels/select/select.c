@@ -29,16 +29,18 @@ bool vt_is_nonzero(enum vt_dtype dtype, const void *x, int64_t i)
 static int64_t elements(const struct vt_tensor *x)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < x->rank; i++)
+    for (uint32_t i = 0; i < x->rank; i++) {
         n *= x->dim[i];
+    }
     return n;
 }
 
 int64_t vt_nonzero_count(const struct vt_tensor *x)
 {
     int64_t found = 0;
-    for (int64_t i = 0; i < elements(x); i++)
+    for (int64_t i = 0; i < elements(x); i++) {
         found += vt_is_nonzero(x->dtype, x->data, i);
+    }
     return found;
 }
 
@@ -46,8 +48,9 @@ void vt_nonzero_run(const struct vt_tensor *x, int64_t found, int64_t *ret)
 {
     int64_t at = 0;
     for (int64_t i = 0; i < elements(x) && at < found; i++) {
-        if (!vt_is_nonzero(x->dtype, x->data, i))
+        if (!vt_is_nonzero(x->dtype, x->data, i)) {
             continue;
+        }
         int64_t rest = i;
         for (uint32_t axis = x->rank; axis-- > 0;) {
             ret[axis * found + at] = rest % x->dim[axis];
@@ -83,8 +86,9 @@ static bool overlaps(const struct vt_nms *nms, const float *a, const float *b)
     const struct corners p = corners_of(nms, a), q = corners_of(nms, b);
     const float top = p.y1 > q.y1 ? p.y1 : q.y1, bottom = p.y2 < q.y2 ? p.y2 : q.y2;
     const float left = p.x1 > q.x1 ? p.x1 : q.x1, right = p.x2 < q.x2 ? p.x2 : q.x2;
-    if (bottom <= top || right <= left)
+    if (bottom <= top || right <= left) {
         return false;
+    }
     const float common = (bottom - top) * (right - left);
     const float all = (p.y2 - p.y1) * (p.x2 - p.x1) + (q.y2 - q.y1) * (q.x2 - q.x1) - common;
     return common > nms->iou * all;
@@ -96,8 +100,9 @@ int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *sc
     int64_t count = 0;
     struct vt_top_k order = {
         .dtype = VT_F32, .outer = 1, .n = nms->boxes, .inner = 1, .k = nms->boxes, .largest = true};
-    if (nms->max_per_class <= 0)
+    if (nms->max_per_class <= 0) {
         return 0;
+    }
     for (int64_t pair = 0; pair < nms->batches * nms->classes; pair++) {
         const float *score = scores + pair * nms->boxes;
         const float *box = boxes + pair / nms->classes * nms->boxes * 4;
@@ -108,13 +113,16 @@ int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *sc
             const int64_t at = workspace[i];
             bool free = !nms->has_score || score[at] > nms->score;
             /* The chosen ones stand at the front of the workspace. */
-            for (int64_t k = 0; free && k < kept; k++)
+            for (int64_t k = 0; free && k < kept; k++) {
                 free = !overlaps(nms, box + at * 4, box + workspace[k] * 4);
-            if (!free)
+            }
+            if (!free) {
                 continue;
+            }
             workspace[kept++] = at;
-            if (count == capacity)
+            if (count == capacity) {
                 return count;
+            }
             ret_triples[3 * count] = pair / nms->classes;
             ret_triples[3 * count + 1] = pair % nms->classes;
             ret_triples[3 * count + 2] = at;

@@ -46,8 +46,9 @@ static int compare(enum vt_dtype dtype, const void *x, int64_t i, int64_t j)
 static bool before(const struct vt_top_k *top, const void *x, int64_t i, int64_t j)
 {
     const int order = compare(top->dtype, x, i * top->inner, j * top->inner);
-    if (order == 0)
+    if (order == 0) {
         return i < j;
+    }
     return top->largest ? order > 0 : order < 0;
 }
 
@@ -57,11 +58,13 @@ static void sift(const struct vt_top_k *top, const void *x, int64_t *heap, int64
     for (;;) {
         int64_t worst = at;
         for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
-            if (before(top, x, heap[worst], heap[child]))
+            if (before(top, x, heap[worst], heap[child])) {
                 worst = child;
+            }
         }
-        if (worst == at)
+        if (worst == at) {
             return;
+        }
         const int64_t swap = heap[at];
         heap[at] = heap[worst];
         heap[worst] = swap;
@@ -72,10 +75,12 @@ static void sift(const struct vt_top_k *top, const void *x, int64_t *heap, int64
 static void choose(const struct vt_top_k *top, const void *x, int64_t *heap)
 {
     const int64_t k = top->k;
-    for (int64_t i = 0; i < k; i++)
+    for (int64_t i = 0; i < k; i++) {
         heap[i] = i;
-    for (int64_t i = k / 2; i-- > 0;)
+    }
+    for (int64_t i = k / 2; i-- > 0;) {
         sift(top, x, heap, k, i);
+    }
     for (int64_t i = k; i < top->n; i++) {
         if (before(top, x, i, heap[0])) {
             heap[0] = i;
@@ -102,10 +107,12 @@ static void run_columns(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         choose(top, x, heap);
         for (int64_t i = 0; i < top->k; i++) {
             const int64_t at = (outer * top->k + i) * top->inner + inner;
-            if (job->values != NULL)
+            if (job->values != NULL) {
                 memcpy(job->values + at * bytes, x + heap[i] * top->inner * bytes, (size_t)bytes);
-            if (job->indices != NULL)
+            }
+            if (job->indices != NULL) {
                 job->indices[at] = heap[i];
+            }
         }
     }
 }
@@ -114,6 +121,7 @@ void vt_top_k_run(const struct vt_top_k *top, const void *x, void *values, int64
                   struct vt_pool *pool, int64_t *workspace)
 {
     struct job job = {top, x, values, indices, workspace};
-    if (top->k > 0)
+    if (top->k > 0) {
         vt_pool_run(pool, top->outer * top->inner, 1 + 2048 / top->n, run_columns, &job);
+    }
 }

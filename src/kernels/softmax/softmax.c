@@ -25,8 +25,9 @@ static void one_column(const struct job *job, const float *x, float *y)
         }
     }
     if (job->kind == VT_HARDMAX) {
-        for (int64_t i = 0; i < job->n; i++)
+        for (int64_t i = 0; i < job->n; i++) {
             y[i * step] = i == at ? 1.0f : 0.0f;
+        }
         return;
     }
     for (int64_t i = 0; i < job->n; i++) {
@@ -36,10 +37,11 @@ static void one_column(const struct job *job, const float *x, float *y)
     }
     const float log_sum = logf(sum);
     for (int64_t i = 0; i < job->n; i++) {
-        if (job->kind == VT_LOG_SOFTMAX)
+        if (job->kind == VT_LOG_SOFTMAX) {
             y[i * step] -= log_sum;
-        else
+        } else {
             y[i * step] /= sum;
+        }
     }
 }
 
@@ -69,6 +71,7 @@ void vt_softmax_run(enum vt_softmax kind, int64_t outer, int64_t n, int64_t inne
                     float *y, struct vt_pool *pool)
 {
     struct job job = {kind, n, inner, x, y};
-    if (n > 0)
+    if (n > 0) {
         vt_pool_run(pool, outer * inner, 1 + 4096 / n, run_columns, &job);
+    }
 }

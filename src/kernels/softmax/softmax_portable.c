@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define VT_SOFTMAX_ROW vt_f32_softmax_row__portable
-#include "kernels/softmax/softmax_row.h"
+#include "kernels/softmax/softmax_row.inc"

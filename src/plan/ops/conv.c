@@ -20,10 +20,11 @@ static void pack_weights(void *context, void *ret_packed)
 {
     const struct vt_op_context *ctx = context;
     const struct state *s = ctx->state;
-    if (s->transposed)
+    if (s->transposed) {
         vt_conv_transpose_pack(&s->conv, ctx->inputs[1]->data, ret_packed);
-    else
+    } else {
         vt_conv_pack(&s->conv, ctx->inputs[1]->data, ctx->affine->scale, ret_packed);
+    }
 }
 
 /* The bias behind a folded batch normalisation: b·scale + shift. */
@@ -34,8 +35,9 @@ static void pack_bias(void *context, void *ret_packed)
     const struct vt_tensor *bias = vt_op_input(ctx, 2);
     const float *b = bias != NULL ? bias->data : NULL;
     float *out = ret_packed;
-    for (int64_t i = 0; i < s->conv.out_channels; i++)
+    for (int64_t i = 0; i < s->conv.out_channels; i++) {
         out[i] = (b != NULL ? b[i] * ctx->affine->scale[i] : 0.0f) + ctx->affine->shift[i];
+    }
 }
 
 static enum vt_status check_channels(const struct vt_op_context *ctx, const struct vt_conv *conv,
@@ -43,21 +45,24 @@ static enum vt_status check_channels(const struct vt_op_context *ctx, const stru
 {
     const struct vt_tensor *w = ctx->inputs[1], *bias = vt_op_input(ctx, 2);
     const int64_t groups = conv->groups;
-    if (groups < 1 || conv->in_channels % groups != 0 || conv->out_channels % groups != 0)
+    if (groups < 1 || conv->in_channels % groups != 0 || conv->out_channels % groups != 0) {
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "group is %lld, but it must divide %lld input and %lld output channels",
                           (long long)groups, (long long)conv->in_channels,
                           (long long)conv->out_channels);
+    }
     const int64_t wanted = transposed ? conv->out_channels / groups : conv->in_channels / groups;
-    if (w->dim[1] != wanted || w->dim[0] != (transposed ? conv->in_channels : conv->out_channels))
+    if (w->dim[1] != wanted || w->dim[0] != (transposed ? conv->in_channels : conv->out_channels)) {
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "the weights are %lldx%lld…, which does not fit %lld input and %lld "
                           "output channels in %lld groups",
                           (long long)w->dim[0], (long long)w->dim[1], (long long)conv->in_channels,
                           (long long)conv->out_channels, (long long)groups);
-    if (bias != NULL && vt_op_elements(bias) != conv->out_channels)
+    }
+    if (bias != NULL && vt_op_elements(bias) != conv->out_channels) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the bias has %lld elements for %lld channels",
                           (long long)vt_op_elements(bias), (long long)conv->out_channels);
+    }
     return VT_OK;
 }
 
@@ -83,23 +88,26 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
     if (w->data != NULL) {
         s->packed = vt_weights_pack(ctx->weights, w->data, s->transposed ? "convt" : "conv",
                                     variant, packed, pack_weights, ctx);
-        if (s->packed == NULL)
+        if (s->packed == NULL) {
             return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights",
                               packed);
+        }
     } else {
         s->packed_offset = *workspace;
         *workspace += vt_op_align(packed);
     }
-    if (!has_affine(ctx))
+    if (!has_affine(ctx)) {
         return VT_OK;
+    }
     if (w->data != NULL && (bias == NULL || bias->data != NULL)) {
         /* Keyed by the weights: where there is no bias it has no pointer of its own. */
         const void *source = bias != NULL ? bias->data : NULL;
         variant = vt_op_hash(variant, &source, sizeof(source));
         s->bias = vt_weights_pack(ctx->weights, w->data, "conv.bias", variant,
                                   channels * sizeof(float), pack_bias, ctx);
-        if (s->bias == NULL)
+        if (s->bias == NULL) {
             return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for the bias");
+        }
     } else {
         s->bias_offset = *workspace;
         *workspace += vt_op_align(channels * sizeof(float));
@@ -113,13 +121,16 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     const struct vt_tensor *input = ctx->inputs[0], *w = ctx->inputs[1];
     struct vt_window window;
     enum vt_status status = vt_op_require_f32(ctx, 3);
-    if (status == VT_OK && w->rank != input->rank)
+    if (status == VT_OK && w->rank != input->rank) {
         status = vt_op_fail(ctx, VT_ERR_FORMAT, "the weights have rank %u, the input %u", w->rank,
                             input->rank);
-    if (status == VT_OK)
+    }
+    if (status == VT_OK) {
         status = vt_window_read(ctx, input, &ctx->outputs[0], w->dim + 2, transposed, &window);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
 
     struct vt_conv *conv = &s->conv;
     memset(conv, 0, sizeof(*conv));
@@ -137,8 +148,9 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     conv->finish = (struct vt_gemm_finish){ctx->epilogue->activation, ctx->epilogue->alpha,
                                            ctx->epilogue->beta};
     status = check_channels(ctx, conv, transposed);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
 
     const uint32_t threads = vt_pool_threads(ctx->pool);
     size_t workspace;
@@ -152,8 +164,9 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     }
     workspace = vt_op_align(workspace);
     status = place_weights(ctx, &workspace);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         *ret_workspace = workspace;
+    }
     return status;
 }
 
@@ -189,10 +202,11 @@ static enum vt_status conv_run(struct vt_op_context *ctx)
             data.bias = sum;
         }
     }
-    if (s->transposed)
+    if (s->transposed) {
         vt_conv_transpose_run(&s->conv, &data, ctx->pool, ctx->workspace);
-    else
+    } else {
         vt_conv_run(&s->conv, &data, ctx->pool, ctx->workspace);
+    }
     return VT_OK;
 }
 

@@ -67,16 +67,20 @@ static enum vt_status unary_prepare(struct vt_op_context *ctx, size_t *ret_works
     }
     for (size_t i = 0; i < sizeof(unary_table) / sizeof(unary_table[0]); i++) {
         const struct unary_entry *entry = &unary_table[i];
-        if (strcmp(entry->name, ctx->node->op) != 0)
+        if (strcmp(entry->name, ctx->node->op) != 0) {
             continue;
+        }
         p->op = entry->op;
-        if (entry->alpha_name != NULL)
+        if (entry->alpha_name != NULL) {
             p->alpha = (double)vt_node_float(ctx->node, entry->alpha_name, entry->alpha);
-        if (entry->beta_name != NULL)
+        }
+        if (entry->beta_name != NULL) {
             p->beta = (double)vt_node_float(ctx->node, entry->beta_name, entry->beta);
+        }
     }
-    if (!vt_unary_knows(p->op, ctx->inputs[0]->dtype))
+    if (!vt_unary_knows(p->op, ctx->inputs[0]->dtype)) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return VT_OK;
 }
 
@@ -90,8 +94,9 @@ static enum vt_status unary_run(struct vt_op_context *ctx)
 static enum vt_status clip_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (!vt_unary_knows(VT_UNARY_CLIP, ctx->inputs[0]->dtype))
+    if (!vt_unary_knows(VT_UNARY_CLIP, ctx->inputs[0]->dtype)) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     enum vt_status status = vt_op_require_count(ctx, 1, 1);
     return status == VT_OK ? vt_op_require_count(ctx, 2, 1) : status;
 }
@@ -129,8 +134,9 @@ static enum vt_status not_run(struct vt_op_context *ctx)
 static enum vt_status float_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (ctx->inputs[0]->dtype != VT_F32 && ctx->inputs[0]->dtype != VT_F64)
+    if (ctx->inputs[0]->dtype != VT_F32 && ctx->inputs[0]->dtype != VT_F64) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return VT_OK;
 }
 
@@ -143,10 +149,11 @@ static enum vt_status is_special_run(struct vt_op_context *ctx)
     uint8_t *y = ctx->outputs[0].data;
     for (int64_t i = 0; i < vt_op_elements(in); i++) {
         const double x = vt_op_double_at(in, i);
-        if (nan)
+        if (nan) {
             y[i] = isnan(x) != 0;
-        else
+        } else {
             y[i] = isinf(x) != 0 && (x > 0 ? positive : negative);
+        }
     }
     return VT_OK;
 }
@@ -156,10 +163,12 @@ static enum vt_status is_special_run(struct vt_op_context *ctx)
 static enum vt_status cast_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (!vt_convert_knows(ctx->inputs[0]->dtype))
+    if (!vt_convert_knows(ctx->inputs[0]->dtype)) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
-    if (!vt_convert_knows(ctx->outputs[0].dtype))
+    }
+    if (!vt_convert_knows(ctx->outputs[0].dtype)) {
         return vt_op_fail_type(ctx, &ctx->outputs[0]);
+    }
     return VT_OK;
 }
 
@@ -213,15 +222,17 @@ static enum vt_status binary_op(const struct vt_op_context *ctx, enum vt_binary 
     }
     if (strcmp(name, "BitShift") == 0) {
         const char *direction = vt_node_string(ctx->node, "direction", "");
-        if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0)
+        if (strcmp(direction, "LEFT") != 0 && strcmp(direction, "RIGHT") != 0) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "direction is '%s', known are LEFT and RIGHT",
                               direction);
+        }
         *ret_op = direction[0] == 'L' ? VT_BINARY_SHIFT_LEFT : VT_BINARY_SHIFT_RIGHT;
         return VT_OK;
     }
     for (size_t i = 0; i < sizeof(binary_table) / sizeof(binary_table[0]); i++) {
-        if (strcmp(binary_table[i].name, name) == 0)
+        if (strcmp(binary_table[i].name, name) == 0) {
             *ret_op = binary_table[i].op;
+        }
     }
     return VT_OK;
 }
@@ -236,14 +247,17 @@ static enum vt_status binary_prepare(struct vt_op_context *ctx, size_t *ret_work
     struct binary_state *s = ctx->state;
     (void)ret_workspace;
     enum vt_status status = binary_op(ctx, &s->op);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (!vt_binary_knows(s->op, ctx->inputs[0]->dtype, ctx->inputs[1]->dtype))
+    }
+    if (!vt_binary_knows(s->op, ctx->inputs[0]->dtype, ctx->inputs[1]->dtype)) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "the element types %s and %s are not supported",
                           vt_dtype_name(ctx->inputs[0]->dtype),
                           vt_dtype_name(ctx->inputs[1]->dtype));
-    if (!vt_broadcast_init(&s->broadcast, ctx->inputs, 2, &ctx->outputs[0]))
+    }
+    if (!vt_broadcast_init(&s->broadcast, ctx->inputs, 2, &ctx->outputs[0])) {
         return fail_broadcast(ctx);
+    }
     return VT_OK;
 }
 
@@ -263,10 +277,12 @@ static enum vt_status variadic_prepare(struct vt_op_context *ctx, size_t *ret_wo
     enum vt_status status = binary_op(ctx, &s->op);
     for (uint32_t i = 0; status == VT_OK && i < ctx->n_inputs; i++) {
         const struct vt_tensor *pair[2] = {&ctx->outputs[0], ctx->inputs[i]};
-        if (!vt_binary_knows(s->op, ctx->inputs[0]->dtype, ctx->inputs[i]->dtype))
+        if (!vt_binary_knows(s->op, ctx->inputs[0]->dtype, ctx->inputs[i]->dtype)) {
             return vt_op_fail_type(ctx, ctx->inputs[i]);
-        if (!vt_broadcast_init(&s->broadcast, pair, 2, &ctx->outputs[0]))
+        }
+        if (!vt_broadcast_init(&s->broadcast, pair, 2, &ctx->outputs[0])) {
             return fail_broadcast(ctx);
+        }
     }
     return status;
 }
@@ -275,10 +291,11 @@ static void divide(struct vt_op_context *ctx, double n)
 {
     const struct vt_tensor *out = &ctx->outputs[0];
     for (int64_t i = 0; i < vt_op_elements(out); i++) {
-        if (out->dtype == VT_F32)
+        if (out->dtype == VT_F32) {
             ((float *)out->data)[i] = (float)((double)((float *)out->data)[i] / n);
-        else
+        } else {
             ((double *)out->data)[i] /= n;
+        }
     }
 }
 
@@ -295,27 +312,32 @@ static enum vt_status variadic_run(struct vt_op_context *ctx)
     struct vt_tensor *out = &ctx->outputs[0];
     const enum vt_dtype dtype = out->dtype;
     struct vt_broadcast b;
-    if (ctx->n_inputs == 1)
+    if (ctx->n_inputs == 1) {
         memmove(out->data, ctx->inputs[0]->data, out->bytes);
+    }
     for (uint32_t i = 1; i < ctx->n_inputs; i++) {
         const struct vt_tensor *pair[2] = {i == 1 ? ctx->inputs[0] : out, ctx->inputs[i]};
         const void *const data[2] = {pair[0]->data, pair[1]->data};
-        if (!vt_broadcast_init(&b, pair, 2, out))
+        if (!vt_broadcast_init(&b, pair, 2, out)) {
             return fail_broadcast(ctx);
+        }
         vt_binary_run(s->op, dtype, dtype, &b, data, out->data, ctx->pool);
     }
-    if (strcmp(ctx->node->op, "Mean") == 0)
+    if (strcmp(ctx->node->op, "Mean") == 0) {
         divide(ctx, ctx->n_inputs);
+    }
     return VT_OK;
 }
 
 static enum vt_status where_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (vt_dtype_bytes(ctx->inputs[1]->dtype) == 0)
+    if (vt_dtype_bytes(ctx->inputs[1]->dtype) == 0) {
         return vt_op_fail_type(ctx, ctx->inputs[1]);
-    if (!vt_broadcast_init(ctx->state, ctx->inputs, 3, &ctx->outputs[0]))
+    }
+    if (!vt_broadcast_init(ctx->state, ctx->inputs, 3, &ctx->outputs[0])) {
         return fail_broadcast(ctx);
+    }
     return VT_OK;
 }
 

@@ -15,8 +15,9 @@ const struct vt_op *vt_op_find(const char *domain, const char *name)
     for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
         for (size_t i = 0; i < families[f]->n; i++) {
             const struct vt_op *op = &families[f]->ops[i];
-            if (strcmp(op->name, name) == 0 && strcmp(op->domain, domain) == 0)
+            if (strcmp(op->name, name) == 0 && strcmp(op->domain, domain) == 0) {
                 return op;
+            }
         }
     }
     return NULL;

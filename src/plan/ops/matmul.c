@@ -37,11 +37,13 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
         b += index * s->b_step[i];
     }
     ret->a += a;
-    if (!s->gemm.b_packed)
+    if (!s->gemm.b_packed) {
         ret->b += b;
+    }
     ret->c += batch * s->gemm.m * s->gemm.n;
-    if (ret->residual != NULL)
+    if (ret->residual != NULL) {
         ret->residual += batch * s->gemm.m * s->gemm.n;
+    }
 }
 
 static void pack_b(void *context, void *ret_packed)
@@ -59,18 +61,21 @@ static enum vt_status pack_constant_b(struct vt_op_context *ctx)
     size_t floats;
     s->packed_b = NULL;
     s->gemm.b_packed = false;
-    if (ctx->inputs[1]->data == NULL)
+    if (ctx->inputs[1]->data == NULL) {
         return VT_OK;
+    }
     uint64_t variant = vt_op_hash(VT_OP_HASH_START, &s->gemm.kernel->nr, sizeof(uint32_t));
     variant = vt_op_hash(variant, &s->gemm.b_row_stride, sizeof(int64_t));
     if (!vt_gemm_packed_b_size(s->gemm.kernel, s->gemm.k, s->gemm.n, &floats) ||
-        floats > SIZE_MAX / sizeof(float))
+        floats > SIZE_MAX / sizeof(float)) {
         return vt_op_fail(ctx, VT_ERR_LIMIT, "the second matrix is too large to pack");
+    }
     s->packed_b = vt_weights_pack(ctx->weights, ctx->inputs[1]->data, "gemm.b", variant,
                                   floats * sizeof(float), pack_b, ctx);
-    if (s->packed_b == NULL)
+    if (s->packed_b == NULL) {
         return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights",
                           floats * sizeof(float));
+    }
     s->gemm.b_packed = true;
     return VT_OK;
 }
@@ -106,19 +111,22 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
     struct state *s = ctx->state;
     const struct vt_tensor *a = ctx->inputs[0], *b = ctx->inputs[1];
     enum vt_status status = vt_op_require_f32(ctx, 2);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (a->rank == 0 || b->rank == 0)
+    }
+    if (a->rank == 0 || b->rank == 0) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "a factor is a scalar");
+    }
     struct vt_gemm *g = &s->gemm;
     *g = (struct vt_gemm){.kernel = vt_gemm_kernel_find(vt_topology()->features)};
     g->m = a->rank == 1 ? 1 : a->dim[a->rank - 2];
     g->k = a->dim[a->rank - 1];
     g->n = b->rank == 1 ? 1 : b->dim[b->rank - 1];
-    if (g->k != (b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2]))
+    if (g->k != (b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2])) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the inner extents differ: %lld and %lld",
                           (long long)g->k,
                           (long long)(b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2]));
+    }
     read_batch(s, a, a->rank > 2 ? a->rank - 2 : 0, b, b->rank > 2 ? b->rank - 2 : 0);
     if (vt_op_elements(b) == g->k * g->n && g->batches > 0) {
         /* One B for all: the batch of A is just more rows. */
@@ -135,8 +143,9 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
     set_finish(s, ctx->epilogue);
     if (s->batch_rank == 0) {
         status = pack_constant_b(ctx);
-        if (status != VT_OK)
+        if (status != VT_OK) {
             return status;
+        }
     }
     *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
     return VT_OK;
@@ -171,9 +180,10 @@ static enum vt_status read_c(const struct vt_op_context *ctx, struct state *s,
 {
     const int64_t cols = c->rank >= 1 ? c->dim[c->rank - 1] : 1;
     const int64_t rows = c->rank >= 2 ? c->dim[c->rank - 2] : 1;
-    if (c->rank > 2 || (cols != 1 && cols != s->gemm.n) || (rows != 1 && rows != s->gemm.m))
+    if (c->rank > 2 || (cols != 1 && cols != s->gemm.n) || (rows != 1 && rows != s->gemm.m)) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "C cannot be broadcast to %lldx%lld",
                           (long long)s->gemm.m, (long long)s->gemm.n);
+    }
     s->c_col = cols == 1 && s->gemm.n != 1 ? 0 : 1;
     s->c_row = rows == 1 && s->gemm.m != 1 ? 0 : cols;
     return VT_OK;
@@ -186,19 +196,22 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     const bool ta = vt_node_int(ctx->node, "transA", 0) != 0;
     const bool tb = vt_node_int(ctx->node, "transB", 0) != 0;
     enum vt_status status = vt_op_require_f32(ctx, 3);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (a->rank != 2 || b->rank != 2)
+    }
+    if (a->rank != 2 || b->rank != 2) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "A and B must be matrices, they have ranks %u and %u",
                           a->rank, b->rank);
+    }
     struct vt_gemm *g = &s->gemm;
     *g = (struct vt_gemm){.kernel = vt_gemm_kernel_find(vt_topology()->features)};
     g->m = a->dim[ta ? 1 : 0];
     g->k = a->dim[ta ? 0 : 1];
     g->n = b->dim[tb ? 0 : 1];
-    if (g->k != b->dim[tb ? 1 : 0])
+    if (g->k != b->dim[tb ? 1 : 0]) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the inner extents differ: %lld and %lld",
                           (long long)g->k, (long long)b->dim[tb ? 1 : 0]);
+    }
     g->batches = 1;
     g->ldc = g->n;
     g->a_row_stride = ta ? 1 : g->k;
@@ -212,18 +225,21 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     s->c_row = s->c_col = 0;
     if (c != NULL) {
         status = read_c(ctx, s, c);
-        if (status != VT_OK)
+        if (status != VT_OK) {
             return status;
+        }
     }
     /* The kernel adds a vector along either side, or one matrix. */
     s->separate = s->alpha != 1.0f || (c != NULL && s->beta != 1.0f) ||
                   (c != NULL && s->c_row == 0 && s->c_col == 0) ||
                   (c != NULL && s->c_row != 0 && s->c_col != 0 && ctx->epilogue->has_residual);
-    if (!s->separate)
+    if (!s->separate) {
         set_finish(s, ctx->epilogue);
+    }
     status = pack_constant_b(ctx);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
+    }
     return status;
 }
 
@@ -238,10 +254,12 @@ static void finish_separately(const struct vt_op_context *ctx)
         float *y = (float *)ctx->outputs[0].data + i * s->gemm.n;
         for (int64_t j = 0; j < s->gemm.n; j++) {
             float x = s->alpha * y[j];
-            if (c != NULL)
+            if (c != NULL) {
                 x += s->beta * ((const float *)c->data)[i * s->c_row + j * s->c_col];
-            if (residual != NULL)
+            }
+            if (residual != NULL) {
                 x += ((const float *)residual->data)[i * s->gemm.n + j];
+            }
             y[j] = vt_finish_one(&finish, x);
         }
     }
@@ -258,16 +276,18 @@ static enum vt_status gemm_run(struct vt_op_context *ctx)
     };
     if (!s->separate) {
         place.residual = residual != NULL ? residual->data : NULL;
-        if (c != NULL && s->c_row == 0)
+        if (c != NULL && s->c_row == 0) {
             place.col_bias = c->data;
-        else if (c != NULL && s->c_col == 0)
+        } else if (c != NULL && s->c_col == 0) {
             place.row_bias = c->data;
-        else if (c != NULL)
+        } else if (c != NULL) {
             place.residual = c->data;
+        }
     }
     run_product(ctx, &place);
-    if (s->separate)
+    if (s->separate) {
         finish_separately(ctx);
+    }
     return VT_OK;
 }
 

@@ -16,8 +16,9 @@ static void dense_steps(const int64_t *dim, uint32_t rank, int64_t *ret)
 static enum vt_status any_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (vt_dtype_bytes(ctx->inputs[0]->dtype) == 0)
+    if (vt_dtype_bytes(ctx->inputs[0]->dtype) == 0) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return VT_OK;
 }
 
@@ -45,12 +46,14 @@ static enum vt_status transpose_prepare(struct vt_op_context *ctx, size_t *ret_w
     const int64_t *perm = vt_node_ints(ctx->node, "perm", &n);
     const uint32_t rank = ctx->inputs[0]->rank;
     uint32_t seen = 0;
-    if (perm != NULL && n != rank)
+    if (perm != NULL && n != rank) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "'perm' has %zu entries for rank %u", n, rank);
+    }
     for (uint32_t i = 0; perm != NULL && i < rank; i++) {
-        if (perm[i] < 0 || perm[i] >= rank || (seen & 1u << perm[i]))
+        if (perm[i] < 0 || perm[i] >= rank || (seen & 1u << perm[i])) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "'perm' is not a permutation of 0 to %u",
                               rank - 1);
+        }
         seen |= 1u << perm[i];
     }
     return any_prepare(ctx, ret_workspace);
@@ -76,8 +79,9 @@ static enum vt_status concat_prepare(struct vt_op_context *ctx, size_t *ret_work
 {
     uint32_t axis;
     enum vt_status status = any_prepare(ctx, ret_workspace);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 1), ctx->outputs[0].rank, &axis);
+    }
     return status;
 }
 
@@ -98,8 +102,9 @@ static enum vt_status split_prepare(struct vt_op_context *ctx, size_t *ret_works
 {
     uint32_t axis;
     enum vt_status status = any_prepare(ctx, ret_workspace);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), ctx->inputs[0]->rank, &axis);
+    }
     return status;
 }
 
@@ -110,10 +115,12 @@ static enum vt_status split_run(struct vt_op_context *ctx)
     int64_t offset = 0;
     enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), in->rank, &axis);
     for (uint32_t i = 0; status == VT_OK && i < ctx->n_outputs; i++) {
-        if (offset + ctx->outputs[i].dim[axis] > in->dim[axis])
+        if (offset + ctx->outputs[i].dim[axis] > in->dim[axis]) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "the parts are larger than the input");
-        if (ctx->outputs[i].data != NULL)
+        }
+        if (ctx->outputs[i].data != NULL) {
             copy_part(ctx, &ctx->outputs[i], in, axis, offset, false);
+        }
         offset += ctx->outputs[i].dim[axis];
     }
     return status;
@@ -132,27 +139,34 @@ static enum vt_status read_slice(const struct vt_op_context *ctx, int64_t *ret_s
     int64_t starts[VT_RANK_MAX], axes[VT_RANK_MAX], steps[VT_RANK_MAX];
     uint32_t n = 0, n_axes = 0, n_steps = 0;
     enum vt_status status = vt_op_int_list(ctx, "starts", 1, starts, &n);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         status = vt_op_int_list(ctx, "axes", 3, axes, &n_axes);
-    if (status == VT_OK)
+    }
+    if (status == VT_OK) {
         status = vt_op_int_list(ctx, "steps", 4, steps, &n_steps);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
-    if ((n_axes != 0 && n_axes != n) || (n_steps != 0 && n_steps != n) || n > in->rank)
+    }
+    if ((n_axes != 0 && n_axes != n) || (n_steps != 0 && n_steps != n) || n > in->rank) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "starts, axes and steps differ in length");
+    }
     for (uint32_t i = 0; i < in->rank; i++) {
         ret_start[i] = 0;
         ret_step[i] = 1;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t axis = i;
-        if (n_axes != 0)
+        if (n_axes != 0) {
             status = vt_op_axis(ctx, axes[i], in->rank, &axis);
-        if (status != VT_OK)
+        }
+        if (status != VT_OK) {
             return status;
+        }
         const int64_t extent = in->dim[axis], step = n_steps != 0 ? steps[i] : 1;
-        if (step == 0)
+        if (step == 0) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "a step is 0");
+        }
         const int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
         ret_start[axis] = step > 0 ? clamp(start, 0, extent) : clamp(start, 0, extent - 1);
         ret_step[axis] = step;
@@ -164,17 +178,19 @@ static enum vt_status slice_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *in = ctx->inputs[0], *out = &ctx->outputs[0];
     struct vt_copy copy = {.rank = in->rank, .bytes = vt_dtype_bytes(in->dtype)};
-    int64_t start[VT_RANK_MAX], step[VT_RANK_MAX], dense[VT_RANK_MAX], offset = 0;
+    int64_t start[VT_RANK_MAX] = {0}, step[VT_RANK_MAX] = {0}, dense[VT_RANK_MAX], offset = 0;
     enum vt_status status = read_slice(ctx, start, step);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     dense_steps(in->dim, in->rank, dense);
     dense_steps(out->dim, out->rank, copy.to);
     for (uint32_t i = 0; i < in->rank; i++) {
         const int64_t last = start[i] + (out->dim[i] - 1) * step[i];
-        if (out->dim[i] > 0 && (start[i] >= in->dim[i] || last < 0 || last >= in->dim[i]))
+        if (out->dim[i] > 0 && (start[i] >= in->dim[i] || last < 0 || last >= in->dim[i])) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "the slice leaves axis %u of extent %lld", i,
                               (long long)in->dim[i]);
+        }
         copy.dim[i] = out->dim[i];
         copy.from[i] = dense[i] * step[i];
         offset += start[i] * dense[i];
@@ -193,8 +209,9 @@ static enum vt_status expand_run(struct vt_op_context *ctx)
     for (uint32_t i = 0; i < out->rank; i++) {
         const uint32_t lead = out->rank - in->rank;
         const bool given = i >= lead && in->dim[i - lead] != 1;
-        if (given && in->dim[i - lead] != out->dim[i])
+        if (given && in->dim[i - lead] != out->dim[i]) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "the shapes do not broadcast");
+        }
         copy.dim[i] = out->dim[i];
         copy.from[i] = given ? dense[i - lead] : 0;
     }
@@ -210,7 +227,7 @@ static enum vt_status tile_run(struct vt_op_context *ctx)
     int64_t in_step[VT_RANK_MAX], out_step[VT_RANK_MAX];
     dense_steps(in->dim, in->rank, in_step);
     dense_steps(out->dim, out->rank, out_step);
-    for (uint32_t i = 0; i < in->rank; i++) {
+    for (size_t i = 0; i < in->rank; i++) {
         copy.dim[2 * i] = in->dim[i] > 0 ? out->dim[i] / in->dim[i] : 0;
         copy.from[2 * i] = 0;
         copy.to[2 * i] = in->dim[i] * out_step[i];
@@ -230,20 +247,25 @@ static enum vt_status read_pads(const struct vt_op_context *ctx, int64_t *ret_be
     size_t n = 0;
     const int64_t *list = vt_node_ints(ctx->node, "pads", &n);
     const uint32_t count = axes != NULL ? (uint32_t)vt_op_elements(axes) : in->rank;
-    if (list == NULL && pads == NULL)
+    if (list == NULL && pads == NULL) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "'pads' is missing");
-    if (list == NULL)
+    }
+    if (list == NULL) {
         n = (size_t)vt_op_elements(pads);
-    if (n != 2 * (size_t)count)
+    }
+    if (n != 2 * (size_t)count) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "'pads' has %zu entries for %u axes", n, count);
-    for (uint32_t i = 0; i < in->rank; i++)
+    }
+    for (uint32_t i = 0; i < in->rank; i++) {
         ret_before[i] = 0;
+    }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t axis = i;
         enum vt_status status =
             axes != NULL ? vt_op_axis(ctx, vt_op_int_at(axes, i), in->rank, &axis) : VT_OK;
-        if (status != VT_OK)
+        if (status != VT_OK) {
             return status;
+        }
         ret_before[axis] = list != NULL ? list[i] : vt_op_int_at(pads, i);
     }
     return VT_OK;
@@ -258,8 +280,9 @@ static void pad_constant(struct vt_op_context *ctx, const int64_t *before)
     struct vt_copy copy = {.rank = in->rank, .bytes = vt_dtype_bytes(in->dtype)};
     int64_t from = 0, to = 0;
     uint64_t zero[2] = {0, 0};
-    if (in->dtype == VT_F32)
+    if (in->dtype == VT_F32) {
         memcpy(zero, &attribute, sizeof(attribute));
+    }
     vt_fill(out->data, vt_op_elements(out), copy.bytes, value != NULL ? value->data : zero);
     dense_steps(in->dim, in->rank, copy.from);
     dense_steps(out->dim, out->rank, copy.to);
@@ -279,11 +302,13 @@ static enum vt_status pad_prepare(struct vt_op_context *ctx, size_t *ret_workspa
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     const char *mode = vt_node_string(ctx->node, "mode", "constant");
     enum vt_status status = vt_op_require_count(ctx, 2, 1);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strcmp(mode, modes[i]) == 0)
+        if (strcmp(mode, modes[i]) == 0) {
             return any_prepare(ctx, ret_workspace);
+        }
     }
     return vt_op_fail(ctx, VT_ERR_UNSUPPORTED,
                       "mode is '%s', supported are constant, reflect, edge and wrap", mode);
@@ -293,10 +318,11 @@ static enum vt_status pad_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *in = ctx->inputs[0], *out = &ctx->outputs[0];
     const char *mode = vt_node_string(ctx->node, "mode", "constant");
-    int64_t before[VT_RANK_MAX];
+    int64_t before[VT_RANK_MAX] = {0};
     enum vt_status status = read_pads(ctx, before);
-    if (status != VT_OK || vt_op_elements(out) == 0)
+    if (status != VT_OK || vt_op_elements(out) == 0) {
         return status;
+    }
     if (strcmp(mode, "constant") == 0 || in->rank == 0) {
         pad_constant(ctx, before);
         return VT_OK;
@@ -309,8 +335,9 @@ static enum vt_status pad_run(struct vt_op_context *ctx)
         pad.in[i] = in->dim[i];
         pad.out[i] = out->dim[i];
         pad.before[i] = before[i];
-        if (in->dim[i] == 0)
+        if (in->dim[i] == 0) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "axis %u has no element to pad with", i);
+        }
     }
     vt_pad_run(&pad, in->data, out->data);
     return VT_OK;
@@ -319,18 +346,20 @@ static enum vt_status pad_run(struct vt_op_context *ctx)
 static enum vt_status block_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     const int64_t b = vt_node_int(ctx->node, "blocksize", 0);
-    if (ctx->inputs[0]->rank != 4 || b < 1)
+    if (ctx->inputs[0]->rank != 4 || b < 1) {
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "rank is %u and blocksize %lld, needed are 4 and a "
                           "positive number",
                           ctx->inputs[0]->rank, (long long)b);
+    }
     const bool to_space = strcmp(ctx->node->op, "DepthToSpace") == 0;
     const struct vt_tensor *deep = to_space ? ctx->inputs[0] : &ctx->outputs[0];
     const struct vt_tensor *wide = to_space ? &ctx->outputs[0] : ctx->inputs[0];
     if (deep->dim[1] != wide->dim[1] * b * b || wide->dim[2] != deep->dim[2] * b ||
-        wide->dim[3] != deep->dim[3] * b)
+        wide->dim[3] != deep->dim[3] * b) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "blocksize %lld does not divide the extents",
                           (long long)b);
+    }
     return any_prepare(ctx, ret_workspace);
 }
 

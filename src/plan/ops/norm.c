@@ -24,14 +24,18 @@ static enum vt_status batch_prepare(struct vt_op_context *ctx, size_t *ret_works
 {
     const struct vt_tensor *x = ctx->inputs[0];
     enum vt_status status = vt_op_require_f32(ctx, 5);
-    if (vt_node_int(ctx->node, "training_mode", 0) != 0)
+    if (vt_node_int(ctx->node, "training_mode", 0) != 0) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "training_mode is not supported");
-    if (vt_node_int(ctx->node, "spatial", 1) != 1)
+    }
+    if (vt_node_int(ctx->node, "spatial", 1) != 1) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "spatial = 0 is not supported");
-    for (uint32_t i = 1; status == VT_OK && i < 5; i++)
+    }
+    for (uint32_t i = 1; status == VT_OK && i < 5; i++) {
         status = vt_op_require_count(ctx, i, channels_of(x));
-    if (status == VT_OK)
+    }
+    if (status == VT_OK) {
         *ret_workspace = 2 * vt_op_align((size_t)channels_of(x) * sizeof(float));
+    }
     return status;
 }
 
@@ -62,11 +66,13 @@ static enum vt_status instance_prepare(struct vt_op_context *ctx, size_t *ret_wo
     const struct vt_tensor *x = ctx->inputs[0];
     enum vt_status status = vt_op_require_f32(ctx, 3);
     (void)ret_workspace;
-    if (status == VT_OK && x->rank < 2)
+    if (status == VT_OK && x->rank < 2) {
         status =
             vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is at least 2", x->rank);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
     *norm = (struct vt_norm){.rows = x->dim[0] * x->dim[1],
                              .period = x->dim[1],
                              .blocks = 1,
@@ -83,19 +89,22 @@ static enum vt_status group_prepare(struct vt_op_context *ctx, size_t *ret_works
     const int64_t groups = vt_node_int(ctx->node, "num_groups", 0);
     enum vt_status status = vt_op_require_f32(ctx, 3);
     (void)ret_workspace;
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (x->rank < 2 || groups < 1 || x->dim[1] % groups != 0)
+    }
+    if (x->rank < 2 || groups < 1 || x->dim[1] % groups != 0) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "num_groups is %lld, it must divide the channels",
                           (long long)groups);
+    }
     *norm = (struct vt_norm){.rows = x->dim[0] * groups,
                              .period = groups,
                              .blocks = x->dim[1] / groups,
                              .block = vt_op_product(x->dim, 2, x->rank),
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
     /* Up to opset 20 there is one factor a group. */
-    for (uint32_t i = 1; i < 3 && status == VT_OK; i++)
+    for (uint32_t i = 1; i < 3 && status == VT_OK; i++) {
         status = vt_op_require_count(ctx, i, groups);
+    }
     norm->block *= norm->blocks;
     norm->blocks = 1;
     return status;
@@ -108,10 +117,12 @@ static enum vt_status layer_prepare(struct vt_op_context *ctx, size_t *ret_works
     uint32_t axis = 0;
     enum vt_status status = vt_op_require_f32(ctx, 3);
     (void)ret_workspace;
-    if (status == VT_OK)
+    if (status == VT_OK) {
         status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), x->rank, &axis);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
     *norm = (struct vt_norm){.rows = vt_op_product(x->dim, 0, axis),
                              .period = 1,
                              .blocks = vt_op_product(x->dim, axis, x->rank),

@@ -13,11 +13,13 @@ static enum vt_status pool_prepare(struct vt_op_context *ctx, size_t *ret_worksp
               : strcmp(ctx->node->op, "AveragePool") == 0 ? VT_POOLING_AVERAGE
                                                           : VT_POOLING_LP;
     const bool bytes = x->dtype == VT_U8 || x->dtype == VT_I8;
-    if (x->dtype != VT_F32 && !(bytes && p->kind == VT_POOLING_MAX))
+    if (x->dtype != VT_F32 && !(bytes && p->kind == VT_POOLING_MAX)) {
         return vt_op_fail_type(ctx, x);
+    }
     enum vt_status status = vt_window_read(ctx, x, &ctx->outputs[0], NULL, false, &w);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     p->planes = w.batch * w.channels;
     memcpy(p->in, w.in, sizeof(p->in));
     memcpy(p->out, w.out, sizeof(p->out));
@@ -36,19 +38,21 @@ static enum vt_status pool_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0];
     int64_t *indices = ctx->n_outputs > 1 ? ctx->outputs[1].data : NULL;
-    if (x->dtype == VT_F32)
+    if (x->dtype == VT_F32) {
         vt_pooling_run(ctx->state, x->data, ctx->outputs[0].data, indices, ctx->pool);
-    else
+    } else {
         vt_pooling_max_u8(ctx->state, x->data, ctx->outputs[0].data, indices, x->dtype == VT_I8);
+    }
     return VT_OK;
 }
 
 static enum vt_status global_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (ctx->inputs[0]->rank < 3)
+    if (ctx->inputs[0]->rank < 3) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is at least 3",
                           ctx->inputs[0]->rank);
+    }
     return vt_op_require_f32(ctx, 1);
 }
 
@@ -69,9 +73,10 @@ static enum vt_status lrn_prepare(struct vt_op_context *ctx, size_t *ret_workspa
     struct vt_lrn_params *p = ctx->state;
     const struct vt_tensor *x = ctx->inputs[0];
     (void)ret_workspace;
-    if (x->rank < 2)
+    if (x->rank < 2) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is at least 2",
                           x->rank);
+    }
     p->batch = x->dim[0];
     p->channels = x->dim[1];
     p->spatial = vt_op_product(x->dim, 2, x->rank);
@@ -79,9 +84,10 @@ static enum vt_status lrn_prepare(struct vt_op_context *ctx, size_t *ret_workspa
     p->alpha = vt_node_float(ctx->node, "alpha", 0.0001f);
     p->beta = vt_node_float(ctx->node, "beta", 0.75f);
     p->bias = vt_node_float(ctx->node, "bias", 1.0f);
-    if (p->size < 1)
+    if (p->size < 1) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "size is %lld, it must be positive",
                           (long long)p->size);
+    }
     return vt_op_require_f32(ctx, 1);
 }
 

@@ -40,11 +40,13 @@ static enum vt_status read_activation(const struct vt_op_context *ctx, const cha
                                       struct vt_unary_params *ret)
 {
     char lower[32] = {0};
-    for (size_t i = 0; i + 1 < sizeof(lower) && name[i] != '\0'; i++)
+    for (size_t i = 0; i + 1 < sizeof(lower) && name[i] != '\0'; i++) {
         lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
+    }
     for (size_t i = 0; i < sizeof(activations) / sizeof(activations[0]); i++) {
-        if (strcmp(activations[i].name, lower) != 0)
+        if (strcmp(activations[i].name, lower) != 0) {
             continue;
+        }
         *ret = (struct vt_unary_params){
             .op = activations[i].op, .alpha = activations[i].alpha, .beta = activations[i].beta};
         return VT_OK;
@@ -68,20 +70,24 @@ static enum vt_status read_activations(const struct vt_op_context *ctx, struct v
     const char *defaults[3];
     const uint32_t n = default_activations(layer->kind, defaults);
     size_t next_alpha = 0, next_beta = 0;
-    if (names != NULL && names->n != (size_t)n * layer->directions)
+    if (names != NULL && names->n != (size_t)n * layer->directions) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "'activations' has %zu entries, needed are %u",
                           names->n, n * layer->directions);
+    }
     for (uint32_t i = 0; i < n * layer->directions; i++) {
         struct vt_unary_params *p = &layer->activation[i / n][i % n];
         enum vt_status status =
             read_activation(ctx, names != NULL ? names->strings[i] : defaults[i % n], p);
-        if (status != VT_OK)
+        if (status != VT_OK) {
             return status;
+        }
         /* The lists hold numbers only for the activations that have one, in order. */
-        if (p->alpha != 0 && alpha != NULL && next_alpha < alpha->n)
+        if (p->alpha != 0 && alpha != NULL && next_alpha < alpha->n) {
             p->alpha = (double)alpha->floats[next_alpha++];
-        if (p->beta != 0 && beta != NULL && next_beta < beta->n)
+        }
+        if (p->beta != 0 && beta != NULL && next_beta < beta->n) {
             p->beta = (double)beta->floats[next_beta++];
+        }
     }
     return VT_OK;
 }
@@ -91,18 +97,20 @@ static enum vt_status read_shapes(const struct vt_op_context *ctx, struct vt_rec
     const struct vt_tensor *x = ctx->inputs[0], *w = ctx->inputs[1], *r = ctx->inputs[2];
     const int64_t gates =
         layer->kind == VT_RECURRENT_LSTM ? 4 : (layer->kind == VT_RECURRENT_GRU ? 3 : 1);
-    if (x->rank != 3 || w->rank != 3 || r->rank != 3)
+    if (x->rank != 3 || w->rank != 3 || r->rank != 3) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "X, W and R must have rank 3");
+    }
     layer->time = x->dim[layer->batch_first ? 1 : 0];
     layer->batch = x->dim[layer->batch_first ? 0 : 1];
     layer->inputs = x->dim[2];
     layer->hidden = r->dim[2];
     const int64_t d = layer->directions, h = layer->hidden;
     if (w->dim[0] != d || r->dim[0] != d || w->dim[1] != gates * h || r->dim[1] != gates * h ||
-        w->dim[2] != layer->inputs)
+        w->dim[2] != layer->inputs) {
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "W and R do not fit %lld directions of %lld inputs and %lld hidden units",
                           (long long)d, (long long)layer->inputs, (long long)h);
+    }
     const int64_t wanted[8] = {-1,
                                -1,
                                -1,
@@ -113,11 +121,13 @@ static enum vt_status read_shapes(const struct vt_op_context *ctx, struct vt_rec
                                d * 3 * h};
     for (uint32_t i = 3; i < 8; i++) {
         const struct vt_tensor *t = vt_op_input(ctx, i);
-        if (t != NULL && vt_op_elements(t) != wanted[i])
+        if (t != NULL && vt_op_elements(t) != wanted[i]) {
             return vt_op_fail(ctx, VT_ERR_FORMAT, "input %u has %lld elements, needed are %lld", i,
                               (long long)vt_op_elements(t), (long long)wanted[i]);
-        if (t != NULL && t->dtype != (i == 4 ? VT_I32 : VT_F32))
+        }
+        if (t != NULL && t->dtype != (i == 4 ? VT_I32 : VT_F32)) {
             return vt_op_fail_type(ctx, t);
+        }
     }
     return VT_OK;
 }
@@ -128,8 +138,9 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
     struct vt_recurrent *layer = &s->layer;
     const char *direction = vt_node_string(ctx->node, "direction", "forward");
     enum vt_status status = vt_op_require_f32(ctx, 3);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     memset(s, 0, sizeof(*s));
     layer->kind = strcmp(ctx->node->op, "LSTM") == 0  ? VT_RECURRENT_LSTM
                   : strcmp(ctx->node->op, "GRU") == 0 ? VT_RECURRENT_GRU
@@ -142,10 +153,12 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
     layer->input_forget = vt_node_int(ctx->node, "input_forget", 0) != 0;
     layer->linear_before_reset = vt_node_int(ctx->node, "linear_before_reset", 0) != 0;
     status = read_shapes(ctx, layer);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         status = read_activations(ctx, layer);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
 
     const size_t bytes = vt_recurrent_packed_floats(layer) * sizeof(float);
     size_t workspace = vt_op_align(vt_recurrent_workspace_bytes(layer, vt_pool_threads(ctx->pool)));
@@ -161,9 +174,10 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
         s->packing = d;
         s->packed[d] = vt_weights_pack(ctx->weights, ctx->inputs[1]->data, ctx->node->op, variant,
                                        bytes, pack, ctx);
-        if (s->packed[d] == NULL)
+        if (s->packed[d] == NULL) {
             return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights",
                               bytes);
+        }
     }
     *ret_workspace = workspace;
     return VT_OK;
@@ -186,8 +200,9 @@ static enum vt_status run(struct vt_op_context *ctx)
                                      .peephole = data_of(ctx, 7)};
     for (uint32_t d = 0; d < s->layer.directions; d++) {
         data.packed[d] = s->packed[d];
-        if (data.packed[d] != NULL)
+        if (data.packed[d] != NULL) {
             continue;
+        }
         float *packed = (float *)(void *)((char *)ctx->workspace + s->packed_offset[d]);
         s->packing = d;
         pack(ctx, packed);

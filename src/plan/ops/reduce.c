@@ -21,8 +21,9 @@ static const struct reduce_entry {
 static enum vt_status reduce_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (!vt_reduce_knows(ctx->inputs[0]->dtype))
+    if (!vt_reduce_knows(ctx->inputs[0]->dtype)) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return VT_OK;
 }
 
@@ -37,20 +38,24 @@ static enum vt_status reduce_run(struct vt_op_context *ctx)
     for (uint32_t i = 0; status == VT_OK && i < n; i++) {
         uint32_t axis;
         status = vt_op_axis(ctx, list[i], x->rank, &axis);
-        if (status == VT_OK)
+        if (status == VT_OK) {
             axes |= 1u << axis;
+        }
     }
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (n == 0 && vt_node_int(ctx->node, "noop_with_empty_axes", 0) == 0)
+    }
+    if (n == 0 && vt_node_int(ctx->node, "noop_with_empty_axes", 0) == 0) {
         axes = (1u << x->rank) - 1;
+    }
     if (axes == 0 && n == 0 && x->rank > 0) {
         memcpy(ctx->outputs[0].data, x->data, x->bytes);
         return VT_OK;
     }
     for (size_t i = 0; i < sizeof(reduce_table) / sizeof(reduce_table[0]); i++) {
-        if (strcmp(reduce_table[i].name, ctx->node->op) == 0)
+        if (strcmp(reduce_table[i].name, ctx->node->op) == 0) {
             reduce.kind = reduce_table[i].kind;
+        }
     }
     vt_reduce_init(&reduce, x->dim, x->rank, axes);
     vt_reduce_run(&reduce, x->data, ctx->outputs[0].data, ctx->pool);
@@ -64,8 +69,9 @@ static enum vt_status split_at(const struct vt_op_context *ctx, int64_t axis, in
     const struct vt_tensor *x = ctx->inputs[0];
     uint32_t at = 0;
     enum vt_status status = vt_op_axis(ctx, axis, x->rank, &at);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     *ret_outer = vt_op_product(x->dim, 0, at);
     *ret_n = x->dim[at];
     *ret_inner = vt_op_product(x->dim, at + 1, x->rank);
@@ -76,14 +82,16 @@ static enum vt_status arg_prepare(struct vt_op_context *ctx, size_t *ret_workspa
 {
     struct vt_arg *arg = ctx->state;
     enum vt_status status = reduce_prepare(ctx, ret_workspace);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     arg->dtype = ctx->inputs[0]->dtype;
     arg->minimum = strcmp(ctx->node->op, "ArgMin") == 0;
     arg->last = vt_node_int(ctx->node, "select_last_index", 0) != 0;
     status = split_at(ctx, vt_node_int(ctx->node, "axis", 0), &arg->outer, &arg->n, &arg->inner);
-    if (status == VT_OK && arg->n == 0)
+    if (status == VT_OK && arg->n == 0) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the axis has no element");
+    }
     return status;
 }
 
@@ -97,8 +105,9 @@ static enum vt_status cumsum_prepare(struct vt_op_context *ctx, size_t *ret_work
 {
     const enum vt_dtype dtype = ctx->inputs[0]->dtype;
     (void)ret_workspace;
-    if (dtype != VT_F32 && dtype != VT_F64 && dtype != VT_I32 && dtype != VT_I64)
+    if (dtype != VT_F32 && dtype != VT_F64 && dtype != VT_I32 && dtype != VT_I64) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return vt_op_require_count(ctx, 1, 1);
 }
 
@@ -109,8 +118,9 @@ static enum vt_status cumsum_run(struct vt_op_context *ctx)
                             .reverse = vt_node_int(ctx->node, "reverse", 0) != 0};
     enum vt_status status =
         split_at(ctx, vt_op_int_at(ctx->inputs[1], 0), &c.outer, &c.n, &c.inner);
-    if (status == VT_OK)
+    if (status == VT_OK) {
         vt_cumulate_run(&c, ctx->inputs[0]->data, ctx->outputs[0].data);
+    }
     return status;
 }
 

@@ -23,19 +23,22 @@ static enum vt_status top_k_prepare(struct vt_op_context *ctx, size_t *ret_works
     const struct vt_tensor *x = ctx->inputs[0];
     uint32_t axis = 0;
     enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), x->rank, &axis);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
-    if (!vt_top_k_knows(x->dtype))
+    }
+    if (!vt_top_k_knows(x->dtype)) {
         return vt_op_fail_type(ctx, x);
+    }
     top->dtype = x->dtype;
     top->outer = vt_op_product(x->dim, 0, axis);
     top->n = x->dim[axis];
     top->inner = vt_op_product(x->dim, axis + 1, x->rank);
     top->k = ctx->outputs[0].dim[axis];
     top->largest = vt_node_int(ctx->node, "largest", 1) != 0;
-    if (top->k > top->n)
+    if (top->k > top->n) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "k is %lld, but the axis has %lld elements",
                           (long long)top->k, (long long)top->n);
+    }
     *ret_workspace = (size_t)top->k * sizeof(int64_t) * vt_pool_threads(ctx->pool);
     return VT_OK;
 }
@@ -51,8 +54,9 @@ static enum vt_status number_prepare(struct vt_op_context *ctx, size_t *ret_work
 {
     const enum vt_dtype dtype = ctx->inputs[0]->dtype;
     (void)ret_workspace;
-    if (vt_dtype_bytes(dtype) == 0 || dtype == VT_C64 || dtype == VT_C128)
+    if (vt_dtype_bytes(dtype) == 0 || dtype == VT_C64 || dtype == VT_C128) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
+    }
     return VT_OK;
 }
 
@@ -62,8 +66,9 @@ static enum vt_status nonzero_run(struct vt_op_context *ctx)
     struct vt_tensor *out = &ctx->outputs[0];
     const int64_t found = vt_nonzero_count(x);
     set_extent(out, 1, found);
-    if (x->rank > 0)
+    if (x->rank > 0) {
         vt_nonzero_run(x, found, out->data);
+    }
     return VT_OK;
 }
 
@@ -75,10 +80,12 @@ static enum vt_status compress_run(struct vt_op_context *ctx)
     const bool flat = vt_node_attr(ctx->node, "axis") == NULL;
     uint32_t axis = 0;
     enum vt_status status = VT_OK;
-    if (!flat)
+    if (!flat) {
         status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), x->rank, &axis);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
     const int64_t outer = flat ? 1 : vt_op_product(x->dim, 0, axis);
     const int64_t n = flat ? vt_op_elements(x) : x->dim[axis];
     const int64_t block =
@@ -91,8 +98,9 @@ static enum vt_status compress_run(struct vt_op_context *ctx)
     for (int64_t o = 0; o < outer; o++) {
         kept = 0;
         for (int64_t i = 0; i < n_flags; i++) {
-            if (flag[i] == 0)
+            if (flag[i] == 0) {
                 continue;
+            }
             memcpy(to, (const char *)x->data + (o * n + i) * block, (size_t)block);
             to += block;
             kept++;
@@ -106,14 +114,17 @@ static enum vt_status nms_prepare(struct vt_op_context *ctx, size_t *ret_workspa
 {
     const struct vt_tensor *boxes = ctx->inputs[0], *scores = ctx->inputs[1];
     enum vt_status status = VT_OK;
-    if (boxes->dtype != VT_F32 || scores->dtype != VT_F32)
+    if (boxes->dtype != VT_F32 || scores->dtype != VT_F32) {
         return vt_op_fail_type(ctx, boxes->dtype != VT_F32 ? boxes : scores);
+    }
     if (boxes->rank != 3 || scores->rank != 3 || boxes->dim[2] != 4 ||
-        boxes->dim[0] != scores->dim[0] || boxes->dim[1] != scores->dim[2])
+        boxes->dim[0] != scores->dim[0] || boxes->dim[1] != scores->dim[2]) {
         return vt_op_fail(ctx, VT_ERR_FORMAT,
                           "boxes must be [batch, boxes, 4] and scores [batch, classes, boxes]");
-    for (uint32_t i = 2; i < 5 && status == VT_OK; i++)
+    }
+    for (uint32_t i = 2; i < 5 && status == VT_OK; i++) {
         status = vt_op_require_count(ctx, i, 1);
+    }
     *ret_workspace = (size_t)boxes->dim[1] * sizeof(int64_t);
     return status;
 }
@@ -147,8 +158,9 @@ static enum vt_status one_hot_run(struct vt_op_context *ctx)
     const int64_t bytes = (int64_t)vt_dtype_bytes(values->dtype);
     uint32_t axis = 0;
     enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), out->rank, &axis);
-    if (status != VT_OK)
+    if (status != VT_OK) {
         return status;
+    }
     const int64_t outer = vt_op_product(out->dim, 0, axis), depth = out->dim[axis];
     const int64_t inner = vt_op_product(out->dim, axis + 1, out->rank);
     const char *off = values->data, *on = off + bytes;
@@ -168,8 +180,9 @@ static enum vt_status one_hot_run(struct vt_op_context *ctx)
 static enum vt_status one_hot_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (vt_dtype_bytes(ctx->inputs[2]->dtype) == 0)
+    if (vt_dtype_bytes(ctx->inputs[2]->dtype) == 0) {
         return vt_op_fail_type(ctx, ctx->inputs[2]);
+    }
     return vt_op_require_count(ctx, 2, 2);
 }
 
@@ -178,8 +191,9 @@ static enum vt_status range_prepare(struct vt_op_context *ctx, size_t *ret_works
     (void)ret_workspace;
     for (uint32_t i = 0; i < 3; i++) {
         enum vt_status status = vt_op_require_count(ctx, i, 1);
-        if (status != VT_OK)
+        if (status != VT_OK) {
             return status;
+        }
     }
     switch (ctx->inputs[0]->dtype) {
     case VT_F32:
@@ -254,11 +268,13 @@ static enum vt_status eye_prepare(struct vt_op_context *ctx, size_t *ret_workspa
 {
     uint64_t one;
     (void)ret_workspace;
-    if (!one_of(ctx->outputs[0].dtype, &one))
+    if (!one_of(ctx->outputs[0].dtype, &one)) {
         return vt_op_fail_type(ctx, &ctx->outputs[0]);
-    if (ctx->inputs[0]->rank != 2)
+    }
+    if (ctx->inputs[0]->rank != 2) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is 2",
                           ctx->inputs[0]->rank);
+    }
     return VT_OK;
 }
 
@@ -271,8 +287,9 @@ static enum vt_status eye_run(struct vt_op_context *ctx)
     one_of(out->dtype, &one);
     memset(out->data, 0, out->bytes);
     for (int64_t i = 0; i < out->dim[0]; i++) {
-        if (k > -out->dim[0] && k < cols && i + k >= 0 && i + k < cols)
+        if (k > -out->dim[0] && k < cols && i + k >= 0 && i + k < cols) {
             memcpy((char *)out->data + (size_t)(i * cols + i + k) * bytes, &one, bytes);
+        }
     }
     return VT_OK;
 }
@@ -280,11 +297,13 @@ static enum vt_status eye_run(struct vt_op_context *ctx)
 static enum vt_status trilu_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (vt_dtype_bytes(ctx->inputs[0]->dtype) == 0)
+    if (vt_dtype_bytes(ctx->inputs[0]->dtype) == 0) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
-    if (ctx->inputs[0]->rank < 2)
+    }
+    if (ctx->inputs[0]->rank < 2) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the input has rank %u, needed is at least 2",
                           ctx->inputs[0]->rank);
+    }
     return vt_op_require_count(ctx, 1, 1);
 }
 

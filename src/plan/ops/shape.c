@@ -6,11 +6,13 @@
 static enum vt_status dropout_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (ctx->n_outputs > 1 && ctx->node->outputs[1] != VT_NO_VALUE)
+    if (ctx->n_outputs > 1 && ctx->node->outputs[1] != VT_NO_VALUE) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "the mask output is not supported");
+    }
     const struct vt_tensor *training = vt_op_input(ctx, 2);
-    if (training != NULL && (training->data == NULL || *(const uint8_t *)training->data != 0))
+    if (training != NULL && (training->data == NULL || *(const uint8_t *)training->data != 0)) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "training mode is not supported");
+    }
     return VT_OK;
 }
 
@@ -23,8 +25,9 @@ static enum vt_status shape_run(struct vt_op_context *ctx)
     end = end < 0 ? end + rank : end;
     start = start < 0 ? 0 : start;
     end = end > rank ? rank : end;
-    for (int64_t i = start; i < end; i++)
+    for (int64_t i = start; i < end; i++) {
         ((int64_t *)ctx->outputs[0].data)[i - start] = in->dim[i];
+    }
     return VT_OK;
 }
 

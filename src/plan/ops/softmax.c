@@ -15,10 +15,12 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
     uint32_t axis = 0;
     (void)ret_workspace;
     enum vt_status status = vt_op_require_f32(ctx, 1);
-    if (status == VT_OK && x->rank > 0)
+    if (status == VT_OK && x->rank > 0) {
         status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", flat ? 1 : -1), x->rank, &axis);
-    if (status != VT_OK)
+    }
+    if (status != VT_OK) {
         return status;
+    }
     s->outer = vt_op_product(x->dim, 0, axis);
     s->n = flat ? vt_op_product(x->dim, axis, x->rank) : (x->rank > 0 ? x->dim[axis] : 1);
     s->inner = flat ? 1 : vt_op_product(x->dim, axis + 1, x->rank);

@@ -27,8 +27,9 @@ enum vt_status vt_op_require_f32(const struct vt_op_context *ctx, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct vt_tensor *input = vt_op_input(ctx, i);
-        if (input != NULL && input->dtype != VT_F32)
+        if (input != NULL && input->dtype != VT_F32) {
             return vt_op_fail_type(ctx, input);
+        }
     }
     return VT_OK;
 }
@@ -36,9 +37,10 @@ enum vt_status vt_op_require_f32(const struct vt_op_context *ctx, uint32_t n)
 enum vt_status vt_op_require_count(const struct vt_op_context *ctx, uint32_t index, int64_t n)
 {
     const struct vt_tensor *t = vt_op_input(ctx, index);
-    if (t != NULL && vt_op_elements(t) != n)
+    if (t != NULL && vt_op_elements(t) != n) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "input %u has %lld elements, supported are %lld",
                           index, (long long)vt_op_elements(t), (long long)n);
+    }
     return VT_OK;
 }
 
@@ -65,9 +67,10 @@ double vt_op_double_at(const struct vt_tensor *tensor, int64_t i)
 enum vt_status vt_op_axis(const struct vt_op_context *ctx, int64_t axis, uint32_t rank,
                           uint32_t *ret_axis)
 {
-    if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "axis %lld is outside [-%u, %u)", (long long)axis,
                           rank, rank);
+    }
     *ret_axis = (uint32_t)(axis < 0 ? axis + rank : axis);
     return VT_OK;
 }
@@ -79,13 +82,18 @@ enum vt_status vt_op_int_list(const struct vt_op_context *ctx, const char *attri
     const int64_t *ints = vt_node_ints(ctx->node, attribute, &n);
     const struct vt_tensor *tensor = vt_op_input(ctx, input);
     const bool from_tensor = ints == NULL && tensor != NULL && tensor->data != NULL;
-    if (from_tensor)
+    if (from_tensor) {
         n = (size_t)vt_op_elements(tensor);
-    if (n > VT_RANK_MAX)
+    } else if (ints == NULL) {
+        n = 0;
+    }
+    if (n > VT_RANK_MAX) {
         return vt_op_fail(ctx, VT_ERR_LIMIT, "'%s' has %zu entries, at most %d are supported",
                           attribute, n, VT_RANK_MAX);
-    for (size_t i = 0; i < n; i++)
+    }
+    for (size_t i = 0; i < n; i++) {
         ret_list[i] = from_tensor ? vt_op_int_at(tensor, (int64_t)i) : ints[i];
+    }
     *ret_n = (uint32_t)n;
     return VT_OK;
 }
@@ -93,7 +101,8 @@ enum vt_status vt_op_int_list(const struct vt_op_context *ctx, const char *attri
 uint64_t vt_op_hash(uint64_t hash, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    }
     return hash;
 }
