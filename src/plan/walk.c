@@ -68,8 +68,10 @@ static enum vt_status infer(struct vt_builder *builder, const struct vt_node *no
     }
     bool known = true;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        in[i] = inputs[i] != VT_NO_VALUE ? &builder->values[inputs[i]].info : NULL;
-        known = known && (in[i] == NULL || vt_shape_info_known(in[i]));
+        if (inputs[i] != VT_NO_VALUE) {
+            in[i] = &builder->values[inputs[i]].info;
+            known = known && vt_shape_info_known(in[i]);
+        }
     }
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         vt_shape_unknown(&out[i]);

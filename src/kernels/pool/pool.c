@@ -112,7 +112,7 @@ static void one_output(const struct job *job, int64_t plane, int64_t o, const st
 {
     const struct vt_pooling_params *p = job->p;
     const int64_t volume = p->in[0] * p->in[1] * p->in[2];
-    if (job->indices == NULL && job->bytes == NULL) {
+    if (job->y != NULL && job->indices == NULL) {
         job->y[o] = window_reduce(p, job->x + plane * volume, s);
         return;
     }
