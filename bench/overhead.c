@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the load generator itself costs: every scenario with a system under test that answers from
- * inside issue() and does nothing, beside the same calls in an empty loop.
+ * What the tool itself costs: every scenario with a system under test that answers from inside
+ * issue() and does nothing, and with the whole chain of sut, workload and null engine, beside the
+ * same calls in an empty loop.
  *
  *   overhead [PAIRS [SCALE]]    pairs of runs (default 9), and a factor on their length (1)
  */
@@ -14,6 +15,8 @@
 #include "load/load.h"
 #include "load/rng.h"
 #include "load/stats.h"
+#include "run/qsl.h"
+#include "run/session.h"
 
 #define PAIRS_MAX 1001
 #define SET       1024
@@ -83,13 +86,50 @@ static void null_unload(void *ctx, const uint64_t *indices, size_t n)
 static const struct vt_sut sut = {null_name, null_start, null_issue, null_verb, null_verb, NULL};
 static const struct vt_qsl qsl = {null_name, SET, SET, null_load, null_unload, NULL};
 
+/* The whole chain: digits, its workload, the batching sut, and the engine that computes nothing. */
+struct chain {
+    struct vt_job job;
+    struct vt_options options;
+    struct vt_session session;
+    struct vt_qsl qsl;
+};
+
+static void chain_open(struct chain *chain)
+{
+    static const char *const arguments[] = {"run", "--engine", "null", "--batch", "8"};
+    struct vt_error err = VT_ERROR_INIT;
+
+    enum vt_status status = vt_options_init(&chain->options, vt_job_options(), &chain->job, &err);
+    if (status == VT_OK) {
+        status = vt_options_parse(&chain->options, 5, arguments, &err);
+    }
+    if (status == VT_OK) {
+        status = vt_session_open(&chain->session, &chain->job, "digits", &err);
+    }
+    if (status == VT_OK) {
+        status = vt_session_start(&chain->session, &err);
+    }
+    if (status != VT_OK) {
+        fprintf(stderr, "overhead: %s\n", err.text);
+        exit(1);
+    }
+    vt_qsl_init(&chain->qsl, &chain->session);
+}
+
+static void chain_close(struct chain *chain)
+{
+    vt_session_close(&chain->session);
+    vt_options_release(&chain->options);
+}
+
 struct scenario_case {
     const char *label;
     const char *unit;
     enum vt_scenario scenario;
-    uint64_t queries; /* Offline: samples */
-    size_t width;     /* samples in a call */
-    int64_t spin_ns;  /* Server */
+    uint64_t queries;    /* Offline: samples */
+    size_t width;        /* samples in a call */
+    int64_t spin_ns;     /* Server */
+    struct chain *chain; /* NULL: load alone */
 };
 
 static void empty_complete(void *ctx, const struct vt_completion *completions, size_t n)
@@ -139,7 +179,9 @@ static struct cost load_run(const struct scenario_case *c)
     struct vt_load_report *report = NULL;
     struct vt_error err = VT_ERROR_INIT;
     int64_t start = vt_now_ns();
-    if (vt_load_run(&s, &sut, &qsl, NULL, &err, &report) != VT_OK) {
+    const struct vt_sut *on = c->chain != NULL ? vt_sut_seam(c->chain->session.sut) : &sut;
+    const struct vt_qsl *from = c->chain != NULL ? &c->chain->qsl : &qsl;
+    if (vt_load_run(&s, on, from, NULL, &err, &report) != VT_OK) {
         fprintf(stderr, "overhead: %s\n", err.text);
         exit(1);
     }
@@ -229,7 +271,7 @@ static void measure(const struct scenario_case *c, int pairs)
     }
     struct middle ai = middle_of(issue, pairs), b = middle_of(base, pairs);
     struct middle r = middle_of(ratio, pairs);
-    printf("%-24s %9.1f %9.1f  ratio %6.2f [%.2f, %.2f]", c->label, ai.median, b.median, r.median,
+    printf("%-26s %9.1f %9.1f  ratio %6.2f [%.2f, %.2f]", c->label, ai.median, b.median, r.median,
            r.low, r.high);
     if (!server) {
         printf("   whole call %.1f", middle_of(whole, pairs).median);
@@ -247,8 +289,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: overhead [PAIRS (1 to %d) [SCALE (up to 1000)]]\n", PAIRS_MAX);
         return 2;
     }
+    static struct chain chain;
+    chain_open(&chain);
     const struct scenario_case cases[] = {
         {"SingleStream", "ns a query", VT_SINGLESTREAM, (uint64_t)(500000 * scale) + 1, 1, 0},
+        {"SingleStream, null engine", "ns a query", VT_SINGLESTREAM, (uint64_t)(500000 * scale) + 1,
+         1, 0, &chain},
+        {"MultiStream, null engine", "ns a query", VT_MULTISTREAM, (uint64_t)(100000 * scale) + 1,
+         SPQ, 0, &chain},
         {"MultiStream (8 samples)", "ns a query", VT_MULTISTREAM, (uint64_t)(100000 * scale) + 1,
          SPQ, 0},
         {"Offline", "ns a sample", VT_OFFLINE, (uint64_t)(2000000 * scale) + 1, BATCH, 0},
@@ -260,9 +308,10 @@ int main(int argc, char **argv)
            "the same calls in an empty loop (Server: a bare loop over the same schedule); medians, "
            "ratio A/B with its 95 %% order-statistics interval\n",
            pairs);
-    printf("%-24s %9s %9s\n", "", "A", "B");
+    printf("%-26s %9s %9s\n", "", "A", "B");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         measure(&cases[i], pairs);
     }
+    chain_close(&chain);
     return 0;
 }
