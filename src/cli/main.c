@@ -111,7 +111,7 @@ static void print_help(FILE *out)
                   "an AI model\n\n",
                   vt_version());
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        (void)fprintf(out, "  vatio %-10s %-16s %s\n", verbs[i].name, verbs[i].usage,
+        (void)fprintf(out, "  vatio %-10s %-18s  %s\n", verbs[i].name, verbs[i].usage,
                       verbs[i].summary);
     }
     (void)fputs(

@@ -39,6 +39,11 @@ static void print_flops(const struct vt_model_summary *summary)
 {
     char number[32];
 
+    if (summary->flops <= 0 && summary->uncounted_nodes > 0) {
+        (void)printf("%-12s unknown: the shapes of %u nodes need --shape NAME=DIMS or the data\n",
+                     "operations", summary->uncounted_nodes);
+        return;
+    }
     (void)printf("%-12s %s%s", "operations", summary->uncounted_nodes > 0 ? "at least " : "",
                  vt_number_text(summary->flops / 1e6, number, sizeof number));
     (void)printf(" MFLOP a sample");

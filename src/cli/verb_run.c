@@ -68,25 +68,36 @@ static char *short_cpu_name(char *text, size_t size)
     return text;
 }
 
+/* Two parts of a line, on two lines where one is too narrow; `more` columns follow the second. */
+static void print_parts(FILE *out, const char *first, const char *second, int more)
+{
+    /* Bytes for columns: an overestimate by the few characters that are not ASCII. */
+    size_t width = strlen(first) + strlen(second) + (size_t)more;
+    bool fits = width + strlen(" · ") <= (size_t)vt_cli_columns(out);
+
+    (void)fprintf(out, "%s%s%s", first, fits ? " · " : "\n", second);
+}
+
 static void print_header(void *ctx, const struct vt_result *result, uint32_t scenarios)
 {
     struct printer *printer = ctx;
-    char cpu[128], number[32], duration[32];
+    char cpu[128], number[32], duration[32], parameters[64] = "", what[512], when[64];
     const struct vt_topology *machine = vt_topology();
     int64_t each = printer->job->duration_ns;
 
-    (void)fprintf(printer->out, "vatio %s · %s", vt_version(), result->model_name);
     if (result->model_parameters > 0) {
-        (void)fprintf(printer->out, " (%s parameters)",
-                      vt_count_text(result->model_parameters, number, sizeof number));
+        (void)snprintf(parameters, sizeof parameters, " (%s parameters)",
+                       vt_count_text(result->model_parameters, number, sizeof number));
     }
-    (void)fprintf(printer->out, " · %s on %u × %s (%s)", result->engine_name, machine->usable_cpus,
-                  short_cpu_name(cpu, sizeof cpu), vt_topology_isa());
+    (void)snprintf(what, sizeof what, "vatio %s · %.128s%s · %s on %u × %s (%s)", vt_version(),
+                   result->model_name, parameters, result->engine_name, machine->usable_cpus,
+                   short_cpu_name(cpu, sizeof cpu), vt_topology_isa());
     if (result->official && each < 600 * VT_NS_PER_S) {
         each = 600 * VT_NS_PER_S;
     }
-    (void)fprintf(printer->out, " · %u scenario%s × %s", scenarios, scenarios == 1 ? "" : "s",
-                  vt_duration_text(each, duration, sizeof duration));
+    (void)snprintf(when, sizeof when, "%u scenario%s × %s", scenarios, scenarios == 1 ? "" : "s",
+                   vt_duration_text(each, duration, sizeof duration));
+    print_parts(printer->out, what, when, (int)sizeof ", about 00.0 s in all");
     (void)fflush(printer->out);
     printer->line_open = true;
 }
@@ -99,8 +110,8 @@ static void print_estimate(void *ctx, const struct vt_result *result, int64_t to
     (void)fprintf(printer->out, ", about %s in all\n",
                   vt_duration_text(total_ns, duration, sizeof duration));
     printer->line_open = false;
-    (void)fprintf(printer->out, "%s · %s\n", result->engine_description,
-                  result->workload_description);
+    print_parts(printer->out, result->engine_description, result->workload_description, 0);
+    (void)fputc('\n', printer->out);
     (void)fflush(printer->out);
 }
 

@@ -211,8 +211,9 @@ static void derive_errors(struct vt_mlperf_view *v)
         add_error(v, "Ending early: interrupted by the user.");
     }
     if (r->samples_lost > 0) {
-        add_error(v, "%" PRIu64 " samples were never completed. First: %s", r->samples_lost,
-                  r->first_failure);
+        bool named = r->first_failure[0] != '\0';
+        add_error(v, "%" PRIu64 " samples were never completed.%s%s", r->samples_lost,
+                  named ? " First: " : "", r->first_failure);
     }
     if (r->samples_failed > 0) {
         add_error(v, "%" PRIu64 " samples failed. First: %s", r->samples_failed, r->first_failure);

@@ -135,6 +135,8 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     r->settings.accuracy_sample_count = is->effective->accuracy_sample_count;
     r->sut_name = is->sut->name(is->sut->ctx);
     r->qsl_name = qsl->name(qsl->ctx);
+    r->qsl_total_count = qsl->total_count;
+    r->qsl_performance_count = qsl->performance_count;
     r->start_unix_ms = run->start_unix_ms;
     r->queries_issued = is->queries;
     r->samples_issued = is->sequence;
@@ -152,10 +154,14 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     return VT_OK;
 }
 
-/* A sample that stayed away, when nothing worse came first. */
+/*
+ * A sample that stayed away, when nothing worse came first. What was still on its way when we ended
+ * the run ourselves is nobody's failure.
+ */
 static void note_first_lost(struct run *run, const struct vt_load_report *r)
 {
-    if (r->samples_lost == 0) {
+    enum vt_run_end end = run->issuer.end;
+    if (r->samples_lost == 0 || end == VT_END_STOPPED || end == VT_END_MAX_DURATION) {
         return;
     }
     for (uint64_t i = 0; i < r->n_records; i++) {
