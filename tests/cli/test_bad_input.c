@@ -127,10 +127,11 @@ static void output_that_cannot_be_written(void **state)
     assert_one_error(vatio("run", "digits", "--duration", "50ms", "-o", "file/below", NULL), 5,
                      "file");
     assert_int_equal(mkdir(work_path("closed"), 0555), 0);
-    assert_one_error(vatio_as_nobody("run", "digits", "--duration", "50ms", "-o", "closed", NULL),
-                     5, "closed");
     assert_one_error(
-        vatio_as_nobody("run", "digits", "--duration", "50ms", "-o", "closed/deep", NULL), 5,
+        vatio_unprivileged("run", "digits", "--duration", "50ms", "-o", "closed", NULL), 5,
+        "closed");
+    assert_one_error(
+        vatio_unprivileged("run", "digits", "--duration", "50ms", "-o", "closed/deep", NULL), 5,
         "closed/deep");
     no_output_appeared();
 }

@@ -21,8 +21,8 @@ void write_work_file(const char *name, const void *bytes, size_t size);
 
 /* The arguments end with NULL. The program gets 60 s and the work folder as its current one. */
 struct outcome vatio(const char *first, ...);
-/* The same as another user, where the test runs as root. */
-struct outcome vatio_as_nobody(const char *first, ...);
+/* The same, bound by file permissions also where the test runs as root. */
+struct outcome vatio_unprivileged(const char *first, ...);
 /* With standard output on `path`, a device such as /dev/full. */
 struct outcome vatio_to(const char *path, const char *first, ...);
 /* Sends SIGINT after `after_ms`. */
