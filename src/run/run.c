@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/topology.h"
 #include "graph/inspect.h"
 #include "run/measure.h"
 #include "run/qsl.h"
@@ -87,7 +88,8 @@ static void describe_session(struct run *run)
     result->sample_count = session->info.total_count;
     result->samples_skipped = session->info.skipped;
     result->lanes = session->lanes;
-    result->threads = (uint32_t)run->job.threads;
+    result->threads =
+        run->job.threads > 0 ? (uint32_t)run->job.threads : vt_topology()->usable_cpus;
     result->batch = run->measure.probe.batch;
 }
 
