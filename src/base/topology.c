@@ -198,7 +198,6 @@ static void read_machine(void)
     topology.cores = count_of(HWLOC_OBJ_CORE);
     topology.cpus = count_of(HWLOC_OBJ_PU);
     topology.numa_nodes = count_of(HWLOC_OBJ_NUMANODE);
-    topology.memory_bytes = hwloc_get_root_obj(machine)->total_memory;
     hwloc_obj_t l2 = hwloc_get_obj_by_type(machine, HWLOC_OBJ_L2CACHE, 0);
     if (l2 != NULL) {
         topology.l2_bytes = (size_t)l2->attr->cache.size;
@@ -219,11 +218,11 @@ static void read_topology(void)
     if (topology.numa_nodes == 0) {
         topology.numa_nodes = 1;
     }
-    if (topology.memory_bytes == 0) {
-        long pages = sysconf(_SC_PHYS_PAGES);
-        long page = sysconf(_SC_PAGESIZE);
-        topology.memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-    }
+    /* The kernel's own total: what hwloc adds up over NUMA nodes misses memory that was plugged in
+     * later. */
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    topology.memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
     if (!file_value("/proc/cpuinfo", "model name", ':', topology.cpu_model,
                     sizeof topology.cpu_model)) {
         (void)snprintf(topology.cpu_model, sizeof topology.cpu_model, "unknown processor");
