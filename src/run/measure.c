@@ -13,7 +13,9 @@
 #define WARM_UP_NS    (1 * VT_NS_PER_S)
 /* A found rate that fails its full run is lowered by this factor, so many times. */
 #define RATE_STEP_DOWN 0.94
-#define RATE_STEPS     5
+/* Where the system fell behind, of what it completed: queues stay short there. */
+#define RATE_OVERLOADED 0.85
+#define RATE_STEPS      5
 
 static bool stopped(const struct vt_measure *measure)
 {
@@ -186,6 +188,21 @@ static enum vt_status find_rate(struct vt_measure *measure, struct vt_load_setti
 }
 
 /*
+ * The next rate after one that failed. A system that fell behind shows by what it completed how
+ * much it can take: then go well below that at once.
+ */
+static double lower_rate(double qps, const struct vt_load_report *report)
+{
+    double lower = qps * RATE_STEP_DOWN;
+    double completed = report->metric.value;
+
+    if (completed > 0 && completed * RATE_OVERLOADED < lower) {
+        lower = completed * RATE_OVERLOADED;
+    }
+    return lower;
+}
+
+/*
  * A full run at the rate that trials found; a rate that does not hold is lowered step by step, for
  * as long as one scenario may take.
  */
@@ -202,8 +219,8 @@ static enum vt_status run_found_rate(struct vt_measure *measure, struct vt_load_
             report->samples_failed > 0) {
             break;
         }
+        settings->server_target_qps = lower_rate(settings->server_target_qps, report);
         vt_load_report_free(report);
-        settings->server_target_qps *= RATE_STEP_DOWN;
         status = run_load(measure, settings, err, &report);
     }
     if (status == VT_OK) {
