@@ -32,7 +32,9 @@ foreach(library IN LISTS needed)
   # Under the name by which it is asked for, as one file.
   file(COPY_FILE "${file}" "${BUNDLE}/lib/${name}")
   if(DPKG_QUERY)
-    execute_process(COMMAND "${DPKG_QUERY}" -S "*${file}" OUTPUT_VARIABLE owner ERROR_QUIET)
+    # Some packages still name their files without the /usr that they land in.
+    string(REGEX REPLACE "^/usr/" "/" tail "${file}")
+    execute_process(COMMAND "${DPKG_QUERY}" -S "*${tail}" OUTPUT_VARIABLE owner ERROR_QUIET)
     string(REGEX REPLACE ":.*" "" package "${owner}")
     if(package AND EXISTS "/usr/share/doc/${package}/copyright")
       file(MAKE_DIRECTORY "${licences}")
