@@ -41,7 +41,8 @@ struct vt_result_entry {
 };
 
 struct vt_result {
-    /* tool and machine are filled in by vt_result_init */
+    /* the start is filled in by vt_result_init; tool and machine are looked up when it is written
+     */
     char started_utc[32];   /* "2026-11-30T10:12:07Z" */
     const char *model_name; /* "digits", "resnet8_cifar10.onnx" */
     const char *model_path; /* NULL when built in */

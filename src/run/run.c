@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/topology.h"
@@ -24,16 +23,6 @@ struct run {
     bool wanted[VT_SCENARIO_COUNT];
 };
 
-static void utc_text(char *text, size_t size)
-{
-    time_t now = time(NULL);
-    struct tm parts;
-
-    if (gmtime_r(&now, &parts) == NULL || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-        (void)snprintf(text, size, "1970-01-01T00:00:00Z");
-    }
-}
-
 static uint32_t count_wanted(const struct run *run)
 {
     uint32_t n = 0;
@@ -52,7 +41,6 @@ static void describe_model(struct run *run, const struct vt_options *options)
     struct vt_error ignored = VT_ERROR_INIT;
 
     vt_result_init(result);
-    utc_text(result->started_utc, sizeof result->started_utc);
     result->options = options;
     result->official = run->job.official;
     result->model_name = vt_model_source_name(&session->source);
