@@ -83,8 +83,9 @@ static void null_unload(void *ctx, const uint64_t *indices, size_t n)
     (void)n;
 }
 
-static const struct vt_sut sut = {null_name, null_start, null_issue, null_verb, null_verb, NULL};
-static const struct vt_qsl qsl = {null_name, SET, SET, null_load, null_unload, NULL};
+static const struct vt_sut sut = {VT_SUT_HEAD, null_name, null_start, null_issue,
+                                  null_verb,   null_verb, NULL};
+static const struct vt_qsl qsl = {VT_QSL_HEAD, SET, SET, null_name, null_load, null_unload, NULL};
 
 /* The whole chain: digits, its workload, the batching sut, and the engine that computes nothing. */
 struct chain {
@@ -143,7 +144,7 @@ static double empty_loop(const struct scenario_case *c)
     static uint64_t sum;
     struct vt_query_sample samples[BATCH] = {{0}};
     const struct vt_sut *volatile called = &sut; /* not to be inlined */
-    null_sink = (struct vt_completion_sink){empty_complete, &sum};
+    null_sink = (struct vt_completion_sink){.complete = empty_complete, .ctx = &sum};
     int64_t start = vt_now_ns();
     uint64_t step = c->scenario == VT_OFFLINE ? BATCH : 1;
     for (uint64_t i = 0; i < c->queries; i += step) {

@@ -17,6 +17,14 @@ const char *vt_scenario_key(enum vt_scenario scenario)
 
 const char *vt_mode_key(enum vt_mode mode)
 {
-    static const char *const keys[VT_MODE_COUNT] = {"performance", "accuracy"};
+    static const char *const keys[VT_MODE_COUNT] = {"performance", "accuracy", "submission",
+                                                    "find-peak"};
     return (unsigned)mode < VT_MODE_COUNT ? keys[mode] : "?";
+}
+
+const char *vt_mode_name(enum vt_mode mode)
+{
+    static const char *const names[VT_MODE_COUNT] = {"PerformanceOnly", "AccuracyOnly",
+                                                     "SubmissionRun", "FindPeakPerformance"};
+    return (unsigned)mode < VT_MODE_COUNT ? names[mode] : "?";
 }

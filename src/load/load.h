@@ -4,7 +4,7 @@
  * sample, and judges the run by the MLPerf Inference rules.
  *
  * Sample selection and schedule are those of MLPerf LoadGen 6.0.17 bit for bit (see rng.h and
- * selection.h). One call of vt_load_run is one run: one scenario in one mode.
+ * selection.h). One call of vt_load_run is one phase: one scenario, performance or accuracy.
  *
  *   scenario      issue                                   metric
  *   Offline       all samples at once                     samples/s
@@ -12,8 +12,9 @@
  *   SingleStream  next when the one before is done        p90 latency
  *   MultiStream   the same with samples_per_query         p99 query latency
  *
- * Threading: one run at a time for a sut. vt_load_run blocks; `stop` and `progress` work from
- * other threads.
+ * Threading: one run at a time for a sut. vt_load_run blocks; `stop` and the counters of the
+ * control work from other threads. With server_num_issue_query_threads above 1, Server issues from
+ * that many threads of load's own; thread t issues the queries t, t + n, t + 2n, …
  */
 #ifndef VT_LOAD_LOAD_H
 #define VT_LOAD_LOAD_H
@@ -25,6 +26,18 @@
 #include "base/clock.h"
 #include "core/query.h"
 #include "core/report.h"
+#include "load/rng.h"
+
+/*
+ * What goes on over the phases of one test (SubmissionRun's two, the steps of find-peak): sequence
+ * numbers, and the random stream that samples responses for the accuracy log. Zeroed before the
+ * first phase; belongs to vt_load_run while one is on.
+ */
+struct vt_load_carry {
+    uint64_t samples, queries; /* issued by the phases so far */
+    bool seeded;
+    struct vt_mt19937 accuracy_log_rng;
+};
 
 /* What a caller may watch and do while a run is on. Zeroed before use. */
 struct vt_load_control {
@@ -33,6 +46,7 @@ struct vt_load_control {
     _Atomic uint64_t issued;      /* samples */
     _Atomic uint64_t completed;   /* samples */
     _Atomic int64_t started_ns;   /* 0 before the first issue */
+    struct vt_load_carry *carry;  /* NULL: this run is a test of its own */
 };
 
 /* MLPerf LoadGen's defaults (min duration 10 s, 100 queries, seeds 0, …); time-out 10 s. */

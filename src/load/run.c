@@ -131,8 +131,7 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
 
     struct vt_load_report *r = &owned->report;
     r->settings = *is->settings;
-    r->settings.performance_sample_count = is->effective->performance_sample_count;
-    r->settings.accuracy_sample_count = is->effective->accuracy_sample_count;
+    r->effective = *is->effective;
     r->sut_name = is->sut->name(is->sut->ctx);
     r->qsl_name = qsl->name(qsl->ctx);
     r->qsl_total_count = qsl->total_count;
@@ -207,7 +206,8 @@ static enum vt_status prepare(struct run *run, const struct vt_load_settings *se
     atomic_store(&is->control->issued, 0);
     atomic_store(&is->control->completed, 0);
     atomic_store(&is->control->started_ns, 0);
-    run->sink = (struct vt_completion_sink){vt_recorder_complete, &run->recorder};
+    run->sink =
+        (struct vt_completion_sink){.complete = vt_recorder_complete, .ctx = &run->recorder};
     enum vt_status st = vt_recorder_init(&run->recorder, is->control->clock,
                                          expected_records(settings, &run->effective),
                                          settings->mode == VT_ACCURACY, err);

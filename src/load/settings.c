@@ -118,11 +118,12 @@ static enum vt_status check_library(const struct vt_load_settings *s, uint64_t t
     }
     if (st == VT_OK) {
         /* 0 stands for the library's own figure. */
-        st = check_count("performance_sample_count", s->performance_sample_count, 0, total, err);
+        st = check_count("performance_sample_count_override", s->performance_sample_count_override,
+                         0, total, err);
     }
-    return st != VT_OK
-               ? st
-               : check_count("accuracy_sample_count", s->accuracy_sample_count, 0, total, err);
+    return st != VT_OK ? st
+                       : check_count("accuracy_sample_count_override",
+                                     s->accuracy_sample_count_override, 0, total, err);
 }
 
 static enum vt_status check_common(const struct vt_load_settings *s, uint64_t loaded,
@@ -181,9 +182,11 @@ static void derive(const struct vt_load_settings *s, uint64_t total, uint64_t pe
         .samples_per_query = 1,
         .min_query_count = s->min_query_count,
         .target_duration_ns = s->min_duration_ns,
-        .performance_sample_count =
-            s->performance_sample_count != 0 ? s->performance_sample_count : performance,
-        .accuracy_sample_count = s->accuracy_sample_count != 0 ? s->accuracy_sample_count : total,
+        .performance_sample_count = s->performance_sample_count_override != 0
+                                        ? s->performance_sample_count_override
+                                        : performance,
+        .accuracy_sample_count =
+            s->accuracy_sample_count_override != 0 ? s->accuracy_sample_count_override : total,
     };
     switch (s->scenario) {
     case VT_SINGLESTREAM:

@@ -97,7 +97,7 @@ static enum vt_status check(const struct vt_file_map *map, const char *path, str
                             (unsigned)map->bytes[7], (unsigned)magic[7]);
     }
     uint32_t scenario = get_u32(map->bytes + 8), mode = get_u32(map->bytes + 12);
-    if (scenario >= VT_SCENARIO_COUNT || mode >= VT_MODE_COUNT) {
+    if (scenario >= VT_SCENARIO_COUNT || mode > VT_ACCURACY) {
         return vt_error_set(err, VT_ERR_FORMAT,
                             "%s: scenario %" PRIu32 ", mode %" PRIu32
                             ": no such scenario or mode, the file is damaged",

@@ -18,7 +18,7 @@
 #include "core/workload.h"
 
 #define VT_RESULT_SCHEMA_VERSION 1
-#define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * VT_MODE_COUNT)
+#define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * 2) /* a performance and an accuracy phase each */
 
 /* One scenario in one mode. */
 struct vt_result_entry {

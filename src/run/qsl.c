@@ -22,6 +22,8 @@ static void qsl_unload(void *ctx, const uint64_t *indices, size_t n)
 void vt_qsl_init(struct vt_qsl *qsl, struct vt_session *session)
 {
     *qsl = (struct vt_qsl){
+        .api_version = VT_LOAD_API_VERSION,
+        .struct_size = sizeof(struct vt_qsl),
         .name = qsl_name,
         .total_count = session->info.total_count,
         .performance_count = session->info.performance_count,

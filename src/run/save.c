@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "load/mlperf_log.h"
+#include "mlperf/log.h"
 #include "result/records.h"
 
 /* "runs/2026-11-30T10-12-07-digits": no colons, which some file systems refuse. */

@@ -85,7 +85,7 @@ static enum vt_status seam_start(void *ctx, const struct vt_completion_sink *sin
 
     (void)err;
     vt_sample_queue_drain(&sut->queue);
-    sut->sink = sink != NULL ? *sink : (struct vt_completion_sink){NULL, NULL};
+    sut->sink = sink != NULL ? *sink : (struct vt_completion_sink){0};
     sut->in_place =
         sut->n_lanes == 1 && (scenario == VT_SINGLESTREAM || scenario == VT_MULTISTREAM);
     vt_sample_queue_batching(&sut->queue, sut->batch,
@@ -172,7 +172,8 @@ enum vt_status vt_sut_new(const struct vt_engine_ops *ops, void *engine,
     if (sut == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the system under test");
     }
-    sut->seam = (struct vt_sut){seam_name, seam_start, seam_issue, seam_flush, seam_abort, sut};
+    sut->seam = (struct vt_sut){VT_SUT_HEAD, seam_name,  seam_start, seam_issue,
+                                seam_flush,  seam_abort, sut};
     sut->context = (struct vt_lane_context){
         .ops = ops,
         .engine = engine,

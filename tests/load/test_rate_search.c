@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for the highest Server rate, against queues whose capacity is known. */
-#include "load_double.h"
+#include "vt_load_double.h"
 #include "vt_test.h"
 
 #define MS VT_NS_PER_MS

@@ -2,7 +2,7 @@
 /* The four scenarios on a clock of the test's own: counts, times and verdicts to the nanosecond. */
 #include "load/early_stopping.h"
 #include "load/schedule.h"
-#include "load_double.h"
+#include "vt_load_double.h"
 #include "vt_test.h"
 
 #define MS VT_NS_PER_MS
@@ -493,7 +493,7 @@ static void accuracy_sample_count_limits_the_library(void **state)
     struct bench *b = bench_of(state, VT_OFFLINE);
     b->sut.fixed_ns = VT_NS_PER_US;
     b->settings.mode = VT_ACCURACY;
-    b->settings.accuracy_sample_count = 300;
+    b->settings.accuracy_sample_count_override = 300;
     const struct vt_load_report *r = run(b);
     assert_int_equal(r->samples_issued, 300);
     for (int i = 0; i < 300; i++) {
@@ -505,7 +505,7 @@ static void performance_uses_the_first_samples_only(void **state)
 {
     struct bench *b = bench_of(state, VT_SINGLESTREAM);
     b->sut.fixed_ns = MS;
-    b->settings.performance_sample_count = 64;
+    b->settings.performance_sample_count_override = 64;
     const struct vt_load_report *r = run(b);
     bool seen[64] = {false};
     for (uint64_t i = 0; i < r->n_records; i++) {
@@ -515,7 +515,7 @@ static void performance_uses_the_first_samples_only(void **state)
     for (int i = 0; i < 64; i++) {
         assert_true(seen[i]);
     }
-    assert_int_equal(r->settings.performance_sample_count, 64);
+    assert_int_equal(r->effective.performance_sample_count, 64);
     assert_int_equal(b->qsl.loads, 1);
 }
 

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 
-#include "load_double.h"
+#include "vt_load_double.h"
 #include "vt_test.h"
 
 enum flag { NONE, EQUAL, UNIQUE, SAME, ACC };

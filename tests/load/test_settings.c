@@ -89,11 +89,11 @@ static void counts_beyond_the_library_are_named(void **state)
 {
     (void)state;
     struct vt_load_settings s = settings_of(VT_SINGLESTREAM);
-    s.performance_sample_count = 11;
-    refused(&s, 10, 5, "performance_sample_count", "from 0 to 10");
+    s.performance_sample_count_override = 11;
+    refused(&s, 10, 5, "performance_sample_count_override", "from 0 to 10");
     s = settings_of(VT_SINGLESTREAM);
-    s.accuracy_sample_count = 11;
-    refused(&s, 10, 5, "accuracy_sample_count", "is 11:");
+    s.accuracy_sample_count_override = 11;
+    refused(&s, 10, 5, "accuracy_sample_count_override", "is 11:");
     s = settings_of(VT_SINGLESTREAM);
     refused(&s, 0, 0, "total_count", "is 0:");
     refused(&s, 10, 11, "performance_count", "is 11:");

@@ -134,9 +134,10 @@ static void unload_samples(void *ctx, const uint64_t *indices, size_t n)
     (void)n;
 }
 
-static const struct vt_qsl library = {name, 1000, 1000, load_samples, unload_samples, NULL};
+static const struct vt_qsl library = {VT_QSL_HEAD,  1000,           1000, name,
+                                      load_samples, unload_samples, NULL};
 static struct pool_sut pool = {
-    .seam = {name, start, issue, flush, abort_queue, &pool},
+    .seam = {VT_SUT_HEAD, name, start, issue, flush, abort_queue, &pool},
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .filled = PTHREAD_COND_INITIALIZER,
 };
@@ -178,7 +179,7 @@ static void every_scenario_completes_with_and_without_a_spin(void **state)
     (void)state;
     for (enum vt_scenario scenario = 0; scenario < VT_SCENARIO_COUNT; scenario++) {
         for (int64_t spin = 0; spin <= 50; spin += 50) {
-            for (enum vt_mode mode = 0; mode < VT_MODE_COUNT; mode++) {
+            for (enum vt_mode mode = 0; mode <= VT_ACCURACY; mode++) {
                 struct vt_load_settings s = settings_of(scenario, 2000);
                 s.spin_ns = spin * VT_NS_PER_US;
                 s.mode = mode;

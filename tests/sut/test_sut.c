@@ -35,7 +35,7 @@ static void on_complete(void *ctx, const struct vt_completion *completions, size
         atomic_fetch_add(&seen.total, 1);
     }
 }
-static const struct vt_completion_sink sink = {on_complete, NULL};
+static const struct vt_completion_sink sink = {on_complete, NULL, NULL};
 
 static struct vt_sut_options options(uint32_t batch, uint32_t lanes)
 {

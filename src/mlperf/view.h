@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the MLPerf log files say of a run, derived once for all of them. */
-#ifndef VT_LOAD_MLPERF_VIEW_H
-#define VT_LOAD_MLPERF_VIEW_H
+#ifndef VT_MLPERF_VIEW_H
+#define VT_MLPERF_VIEW_H
 
 #include <stdbool.h>
 #include <stdint.h>

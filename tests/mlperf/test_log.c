@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "load/mlperf_log.h"
-#include "load_double.h"
+#include "mlperf/log.h"
+#include "vt_load_double.h"
 #include "vt_test.h"
 
 static char folder[] = "/tmp/vatio-mlperf-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load_double.h"
+#include "vt_load_double.h"
 
 #include "vt_test.h"
 
@@ -192,7 +192,7 @@ void vt_fake_init(struct vt_fake_clock *clock, struct vt_fake_sut *sut, struct v
     *clock = (struct vt_fake_clock){
         .seam = {fake_now, fake_sleep, clock}, .now_ns = VT_FAKE_EPOCH, .sut = sut};
     *sut = (struct vt_fake_sut){
-        .seam = {sut_name, sut_start, sut_issue, sut_flush, sut_abort, sut},
+        .seam = {VT_SUT_HEAD, sut_name, sut_start, sut_issue, sut_flush, sut_abort, sut},
         .clock = clock,
         .control = control,
         .lose = VT_FAKE_NONE,
@@ -203,7 +203,7 @@ void vt_fake_init(struct vt_fake_clock *clock, struct vt_fake_sut *sut, struct v
         .refuse_at = VT_FAKE_NONE,
     };
     *qsl = (struct vt_fake_qsl){
-        .seam = {qsl_name, total, performance, qsl_load, qsl_unload, qsl},
+        .seam = {VT_QSL_HEAD, total, performance, qsl_name, qsl_load, qsl_unload, qsl},
         .refuse_load = VT_FAKE_NONE,
     };
     control->clock = &clock->seam;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/mlperf_view.h"
+#include "mlperf/view.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -235,13 +235,15 @@ enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_
 
     *view = (struct vt_mlperf_view){.report = report};
     /* A report that was made without a library has the counts that took effect. */
-    view->total_count = report->qsl_total_count != 0       ? report->qsl_total_count
-                        : s->accuracy_sample_count != 0    ? s->accuracy_sample_count
-                        : s->performance_sample_count != 0 ? s->performance_sample_count
-                                                           : 1;
+    view->total_count = report->qsl_total_count != 0             ? report->qsl_total_count
+                        : s->accuracy_sample_count_override != 0 ? s->accuracy_sample_count_override
+                        : s->performance_sample_count_override != 0
+                            ? s->performance_sample_count_override
+                            : 1;
     view->performance_count = report->qsl_performance_count != 0 ? report->qsl_performance_count
-                              : s->performance_sample_count != 0 ? s->performance_sample_count
-                                                                 : view->total_count;
+                              : s->performance_sample_count_override != 0
+                                  ? s->performance_sample_count_override
+                                  : view->total_count;
     if (view->performance_count > view->total_count) {
         view->total_count = view->performance_count;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/mlperf_log.h"
+#include "mlperf/log.h"
 
 #include <inttypes.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "load/mlperf_view.h"
+#include "mlperf/view.h"
 
 void vt_mlperf_accuracy_print(const struct vt_load_report *report, FILE *out)
 {

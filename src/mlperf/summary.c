@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "load/mlperf_view.h"
+#include "mlperf/view.h"
 
 static const char rule[] = "================================================\n";
 

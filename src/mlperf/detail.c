@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/version.h"
-#include "load/mlperf_view.h"
+#include "mlperf/view.h"
 
 struct detail {
     FILE *out;
@@ -204,9 +204,12 @@ static void put_requested(const struct detail *d, const struct vt_mlperf_view *v
     COUNT("requested_performance_issue_same_index", s->performance_issue_same_index);
     /* The report has the counts that took effect: the library's own was not overridden. */
     COUNT("requested_performance_sample_count_override",
-          s->performance_sample_count == v->performance_count ? 0 : s->performance_sample_count);
+          s->performance_sample_count_override == v->performance_count
+              ? 0
+              : s->performance_sample_count_override);
     COUNT("requested_accuracy_sample_count_override",
-          s->accuracy_sample_count == v->total_count ? 0 : s->accuracy_sample_count);
+          s->accuracy_sample_count_override == v->total_count ? 0
+                                                              : s->accuracy_sample_count_override);
     BOOL("requested_sample_concatenate_permutation", s->sample_concatenate_permutation);
 }
 

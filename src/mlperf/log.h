@@ -3,8 +3,8 @@
  * MLPerf LoadGen's log files for a finished run: mlperf_log_summary.txt, mlperf_log_detail.txt
  * and mlperf_log_accuracy.json, in the official wording, so that the tools people have read them.
  */
-#ifndef VT_LOAD_MLPERF_LOG_H
-#define VT_LOAD_MLPERF_LOG_H
+#ifndef VT_MLPERF_LOG_H
+#define VT_MLPERF_LOG_H
 
 #include "load/load.h"
 

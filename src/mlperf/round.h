@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What MLPerf Inference's mlperf.conf says, by round: seeds, minimum counts and durations, latency
+ * limits of every benchmark. Source: loadgen/mlperf.conf (mlperf.conf before v4.1) of
+ * mlcommons/inference at the round's tag.
+ */
+#ifndef VT_MLPERF_ROUND_H
+#define VT_MLPERF_ROUND_H
+
+#include <stdbool.h>
+
+#include "core/report.h"
+
+#define VT_ROUND_LATEST "v6.1"
+
+/* The rounds, oldest first: "v3.0" … "v6.1"; NULL beyond the last. */
+const char *vt_round_name(unsigned i);
+/* Whether the round has a benchmark of that name ("resnet50"). */
+bool vt_round_has(const char *round, const char *model);
+/* The benchmarks of a round, one after the other; NULL beyond the last. */
+const char *vt_round_model(const char *round, unsigned i);
+/*
+ * Sets what the round's mlperf.conf sets for this model and settings->scenario. `model` may be ""
+ * or any name: then the values for all models. VT_ERR_USAGE for an unknown round, with the list.
+ */
+enum vt_status vt_round_apply(struct vt_load_settings *settings, const char *round,
+                              const char *model, struct vt_error *err) VT_NODISCARD;
+
+#endif
