@@ -132,6 +132,7 @@ struct vt_token_report {
     struct vt_latency_stats first, per_output;
     int64_t first_target_ns, per_output_target_ns; /* at the target percentile */
     uint64_t tokens;                               /* of all samples */
+    uint64_t errors; /* first tokens twice, late or missing, and numbers of tokens below 2 */
     uint64_t overlatency_first, overlatency_per_output;
     bool first_met, per_output_met; /* Server's limits, server_ttft_… and server_tpot_latency_ns */
     bool first_early_stopping_met, per_output_early_stopping_met;
@@ -171,6 +172,7 @@ struct vt_load_report {
     uint64_t samples_lost;                 /* issued, never completed */
     uint64_t samples_doubled;              /* completed more than once */
     uint64_t samples_invented;             /* completed but never issued */
+    uint64_t samples_late;                 /* of the completed, after the run was given up */
     bool interrupted;                      /* `stop` was set */
     bool capped;                           /* max_duration or max_query_count ended it */
     int64_t duration_ns;                   /* start to the last completion */
@@ -201,7 +203,8 @@ struct vt_load_report {
     uint64_t n_responses;
     struct vt_load_note notes[VT_NOTES_MAX];
     uint32_t n_notes;
-    uint64_t notes_dropped;
+    uint64_t notes_dropped;     /* had no more room */
+    uint64_t errors_dropped;    /* of them errors */
     int64_t start_monotonic_ns; /* the zero of all times above */
     uint64_t record_bytes;      /* what the records took, on disk too */
     uint64_t spilled_bytes;     /* of them on disk */

@@ -57,7 +57,7 @@ static bool stop_asked(const struct vt_issuer *is)
 
 static uint64_t completed(const struct vt_issuer *is)
 {
-    return atomic_load_explicit(&is->recorder->completed, memory_order_acquire);
+    return vt_recorder_completed(is->recorder);
 }
 
 /* This thread alone writes the counters that others watch, so completers share no line with them.
@@ -94,8 +94,8 @@ static bool spin_for(const struct vt_issuer *is, uint64_t target)
 /* Sleeps until the samples are done or the deadline has come. */
 static void sleep_for(const struct vt_issuer *is, uint64_t target, int64_t now, int64_t deadline_ns)
 {
-    struct vt_recorder *r = is->recorder;
-    if (r->clock != NULL) {
+    struct vt_track *r = &is->recorder->tracks[0];
+    if (is->recorder->clock != NULL) {
         sleep_until(is, min_ns(deadline_ns, now + POLL_NS), 0);
         return;
     }
@@ -149,19 +149,17 @@ static bool wait_for(struct vt_issuer *is, uint64_t target, int64_t cap_ns)
  */
 static enum vt_status prepare(struct vt_issuer *is, size_t n, struct vt_error *err)
 {
-    enum vt_status st = vt_recorder_reserve(is->recorder, n, err);
+    enum vt_status st = vt_recorder_reserve(is->recorder, 0, n, err);
     if (st != VT_OK) {
         return st;
     }
     vt_selection_fill(&is->selection, is->indices, n);
     for (size_t i = 0; i < n; i++) {
         uint64_t sequence = is->sequence + i;
-        is->samples[i].id = vt_recorder_id(is->recorder, sequence);
+        is->samples[i].id = vt_recorder_id(is->recorder, 0, sequence);
         is->samples[i].index = is->indices[i];
-        struct vt_sample_record *record = vt_recorder_at(is->recorder, sequence);
-        record->done_ns = VT_RECORD_LOST;
-        record->index = (uint32_t)is->indices[i];
-        record->query = (uint32_t)is->queries;
+        vt_recorder_open(is->recorder, 0, sequence, (uint32_t)is->indices[i],
+                         (uint32_t)is->queries);
     }
     return VT_OK;
 }
@@ -174,12 +172,12 @@ static enum vt_status launch(struct vt_issuer *is, size_t n, int64_t scheduled, 
     is->last_scheduled_ns = scheduled - r->start_ns;
     is->last_issue_ns = issued - r->start_ns;
     for (size_t i = 0; i < n; i++) {
-        struct vt_sample_record *record = vt_recorder_at(r, is->sequence + i);
+        struct vt_sample_record *record = vt_recorder_at(r, 0, is->sequence + i);
         record->scheduled_ns = is->last_scheduled_ns;
         record->issued_ns = is->last_issue_ns;
     }
     is->sequence += n;
-    atomic_store_explicit(&r->issued, is->sequence, memory_order_release);
+    atomic_store_explicit(&r->tracks[0].issued, is->sequence, memory_order_release);
     return is->sut->issue(is->sut->ctx, is->samples, n, err);
 }
 

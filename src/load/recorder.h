@@ -39,6 +39,7 @@
 #include "core/report.h"
 #include "load/column.h"
 
+/* Issuing threads. */
 #define VT_TRACKS_MAX 64
 
 enum vt_keep {
@@ -105,13 +106,14 @@ struct vt_recorder {
     _Alignas(64) _Atomic uint64_t failed;
     _Atomic uint64_t doubled;
     _Atomic uint64_t invented;
-    _Atomic uint64_t late; /* of the completed: after `aborted` */
+    _Atomic uint64_t late;         /* of the completed: after `aborted` */
+    _Atomic uint64_t token_errors; /* first tokens and numbers of tokens that cannot be */
     struct vt_column_budget budget;
     pthread_mutex_t failure_lock;
     char first_failure[256];
     struct vt_load_note notes[VT_NOTES_MAX];
     uint32_t n_notes;
-    uint64_t notes_dropped;
+    uint64_t notes_dropped, errors_dropped; /* the latter among the former */
     struct vt_response_store responses;
 };
 
@@ -214,11 +216,18 @@ struct vt_record_block {
 
 /*
  * The records of the run in one array, in order of `query`, the tokens beside them. A single track
- * is handed over as it is; several are merged and given back bit by bit meanwhile. No completion
- * may come any more. Errors as for reserve.
+ * is handed over as it is; several are merged and given back bit by bit meanwhile. From here on
+ * `sequence` of the kept responses is the place of their record; before, it is the low 40 bits of
+ * the id. No completion may come any more. Errors as for reserve.
  */
 enum vt_status vt_recorder_take(struct vt_recorder *recorder, struct vt_error *err,
                                 struct vt_record_block *ret_block) VT_NODISCARD;
 void vt_record_block_release(struct vt_record_block *block); /* accepts a zeroed one */
+
+/*
+ * What the recorder saw of a run: counts of samples, first failure, notes. After the last word of
+ * the sut; the records are taken apart from this.
+ */
+void vt_recorder_tell(const struct vt_recorder *recorder, struct vt_load_report *report);
 
 #endif

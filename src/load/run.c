@@ -11,7 +11,7 @@
 /* A report and what it owns. */
 struct owned_report {
     struct vt_load_report report; /* first: the caller's pointer is this object's */
-    struct vt_sample_record *records;
+    struct vt_record_block records;
     struct vt_load_response *responses;
     struct vt_arena response_data;
 };
@@ -89,7 +89,7 @@ static enum vt_status run_sets(struct run *run, const struct vt_qsl *qsl, struct
     }
     for (size_t i = 0; i < run->sets.n; i++) {
         st = run_set(run, qsl, i, err);
-        bool done = atomic_load(&run->recorder.completed) == is->sequence;
+        bool done = vt_recorder_completed(&run->recorder) == is->sequence;
         if (st != VT_OK || is->end != VT_END_NATURAL || !done) {
             break;
         }
@@ -97,7 +97,7 @@ static enum vt_status run_sets(struct run *run, const struct vt_qsl *qsl, struct
             unload(run, qsl);
         }
     }
-    if (atomic_load(&run->recorder.completed) != is->sequence) {
+    if (vt_recorder_completed(&run->recorder) != is->sequence) {
         atomic_store(&run->recorder.aborted, true);
         sut->abort(sut->ctx);
     }
@@ -138,15 +138,13 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     r->qsl_performance_count = qsl->performance_count;
     r->start_unix_ms = run->start_unix_ms;
     r->queries_issued = is->queries;
-    r->samples_issued = is->sequence;
-    r->samples_completed = atomic_load(&rec->completed);
-    r->samples_failed = atomic_load(&rec->failed);
-    r->samples_lost = is->sequence - r->samples_completed;
-    r->samples_doubled = atomic_load(&rec->doubled);
-    r->samples_invented = atomic_load(&rec->invented);
+    vt_recorder_tell(rec, r);
     r->last_issue_ns = is->last_issue_ns;
-    r->records = owned->records;
-    r->n_records = is->sequence;
+    r->records = owned->records.records;
+    r->tokens = owned->records.tokens;
+    r->n_records = owned->records.n;
+    r->record_bytes = owned->records.record_bytes;
+    r->spilled_bytes = owned->records.spilled_bytes;
     r->responses = owned->responses;
     r->n_responses = rec->responses.n;
     *ret_owned = owned;
@@ -206,11 +204,20 @@ static enum vt_status prepare(struct run *run, const struct vt_load_settings *se
     atomic_store(&is->control->issued, 0);
     atomic_store(&is->control->completed, 0);
     atomic_store(&is->control->started_ns, 0);
-    run->sink =
-        (struct vt_completion_sink){.complete = vt_recorder_complete, .ctx = &run->recorder};
-    enum vt_status st = vt_recorder_init(&run->recorder, is->control->clock,
-                                         expected_records(settings, &run->effective),
-                                         settings->mode == VT_ACCURACY, err);
+    run->sink = (struct vt_completion_sink){.complete = vt_recorder_complete,
+                                            .first_token = vt_recorder_first_token,
+                                            .ctx = &run->recorder};
+    struct vt_recorder_config config = {
+        .clock = is->control->clock,
+        .n_tracks = 1,
+        .expected = expected_records(settings, &run->effective),
+        .keep = settings->mode == VT_ACCURACY ? VT_KEEP_ALL : VT_KEEP_NONE,
+        .tokens = settings->use_token_latencies,
+        .whole_batch = settings->scenario == VT_OFFLINE,
+        .memory_limit_bytes = settings->memory_limit_bytes,
+        .spill_folder = settings->spill_folder,
+    };
+    enum vt_status st = vt_recorder_init(&run->recorder, &config, err);
     if (st == VT_OK) {
         st = vt_sample_sets_init(&run->sets, settings, &run->effective, err);
     }
@@ -256,7 +263,7 @@ void vt_load_report_free(struct vt_load_report *report)
         return;
     }
     struct owned_report *owned = (struct owned_report *)report;
-    vt_free(owned->records);
+    vt_record_block_release(&owned->records);
     vt_free(owned->responses);
     vt_arena_release(&owned->response_data);
     vt_free(owned);

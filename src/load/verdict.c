@@ -5,17 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/alloc.h"
-#include "load/early_stopping.h"
-#include "load/stats.h"
+#include "load/measure.h"
 
 struct verdict {
     struct vt_load_report *report;
     const struct vt_load_effective *effective;
     enum vt_run_end end;
-    int64_t *values;           /* room for one number a record */
-    int64_t *scratch;          /* the same */
-    int64_t target_latency_ns; /* at the target percentile, of samples or queries */
 };
 
 static void reason(struct verdict *v, const char *fmt, ...) VT_PRINTF(2, 3);
@@ -58,158 +53,6 @@ static bool is_lost(const struct vt_sample_record *record)
     return record->done_ns == VT_RECORD_LOST;
 }
 
-/* Latencies of all completed samples, and the times of the end of the run. */
-static size_t collect_latencies(struct verdict *v)
-{
-    struct vt_load_report *r = v->report;
-    size_t n = 0;
-    uint32_t last = r->n_records > 0 ? r->records[r->n_records - 1].query : 0;
-    bool last_lost = false;
-    for (uint64_t i = 0; i < r->n_records; i++) {
-        const struct vt_sample_record *record = &r->records[i];
-        if (is_lost(record)) {
-            last_lost |= record->query == last;
-            continue;
-        }
-        v->values[n++] = record->done_ns - record->scheduled_ns;
-        if (record->done_ns > r->duration_ns) {
-            r->duration_ns = record->done_ns;
-        }
-        if (record->query == last && record->done_ns > r->last_query_done_ns) {
-            r->last_query_done_ns = record->done_ns;
-        }
-    }
-    if (last_lost) {
-        r->last_query_done_ns = r->duration_ns;
-    }
-    return n;
-}
-
-/* Latencies of all queries that are complete: the last of their samples. */
-static size_t collect_query_latencies(struct verdict *v)
-{
-    const struct vt_load_report *r = v->report;
-    size_t n = 0;
-    for (uint64_t i = 0; i < r->n_records;) {
-        const struct vt_sample_record *first = &r->records[i];
-        int64_t done = first->done_ns;
-        bool lost = false;
-        for (; i < r->n_records && r->records[i].query == first->query; i++) {
-            lost |= is_lost(&r->records[i]);
-            done = r->records[i].done_ns > done ? r->records[i].done_ns : done;
-        }
-        if (!lost) {
-            v->values[n++] = done - first->scheduled_ns;
-        }
-    }
-    return n;
-}
-
-static void judge_lateness(struct verdict *v)
-{
-    struct vt_load_report *r = v->report;
-    size_t n = r->n_records;
-    int64_t worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        v->values[i] = r->records[i].issued_ns - r->records[i].scheduled_ns;
-        worst = v->values[i] > worst ? v->values[i] : worst;
-    }
-    if (worst > 0) {
-        vt_sort_ns(v->values, n, v->scratch);
-        r->lateness_p50_ns = vt_percentile_ns(v->values, n, 0.50);
-        r->lateness_p99_ns = vt_percentile_ns(v->values, n, 0.99);
-        r->lateness_max_ns = worst;
-    }
-}
-
-/* n and the sorted latencies are of queries. */
-static void judge_early_stopping(struct verdict *v, size_t n)
-{
-    struct vt_load_report *r = v->report;
-    double p = v->effective->percentile;
-    switch (r->settings.scenario) {
-    case VT_SERVER:
-        r->early_stopping_needed =
-            vt_early_stopping_passing(r->overlatency_queries, p) + r->overlatency_queries;
-        r->early_stopping_met = r->queries_issued >= r->early_stopping_needed;
-        break;
-    case VT_SINGLESTREAM:
-    case VT_MULTISTREAM: {
-        r->early_stopping_needed = vt_early_stopping_passing(1, p) + 1;
-        uint64_t t = vt_early_stopping_over(n, p);
-        r->early_stopping_met = t > 0;
-        r->early_stopping_estimate_ns = t > 0 ? v->values[n - t] : 0;
-        break;
-    }
-    case VT_OFFLINE:
-    case VT_SCENARIO_COUNT:
-        r->early_stopping_met = true;
-        break;
-    }
-}
-
-static struct vt_metric metric_of(const struct verdict *v, size_t n)
-{
-    const struct vt_load_report *r = v->report;
-    switch (r->settings.scenario) {
-    case VT_OFFLINE:
-        if (r->latency.max_ns > 0) {
-            return (struct vt_metric){"samples_per_second", "samples/s",
-                                      (double)n / ((double)r->latency.max_ns / 1e9)};
-        }
-        break;
-    case VT_SERVER:
-        /* One less: the last query is the open end of the span. */
-        if (n > 1 && r->last_query_done_ns > 0) {
-            return (struct vt_metric){"completed_queries_per_second", "queries/s",
-                                      (double)(n - 1) / ((double)r->last_query_done_ns / 1e9)};
-        }
-        break;
-    case VT_SINGLESTREAM:
-        if (n > 0) {
-            return (struct vt_metric){"latency_at_percentile", "ns", (double)v->target_latency_ns};
-        }
-        break;
-    case VT_MULTISTREAM:
-        if (n > 0) {
-            return (struct vt_metric){"query_latency_at_percentile", "ns",
-                                      (double)v->target_latency_ns};
-        }
-        break;
-    case VT_SCENARIO_COUNT:
-        break;
-    }
-    return (struct vt_metric){0};
-}
-
-static void measure(struct verdict *v)
-{
-    struct vt_load_report *r = v->report;
-    double p = v->effective->percentile;
-    judge_lateness(v);
-    size_t n = collect_latencies(v);
-    vt_sort_ns(v->values, n, v->scratch);
-    r->latency = vt_latency_stats_of(v->values, n);
-    r->query_latency = r->latency;
-    r->overlatency_queries =
-        r->settings.scenario == VT_SERVER
-            ? vt_count_above(v->values, n, r->settings.server_target_latency_ns)
-            : 0;
-    size_t queries = n;
-    if (r->settings.scenario == VT_MULTISTREAM) {
-        queries = collect_query_latencies(v);
-        vt_sort_ns(v->values, queries, v->scratch);
-        r->query_latency = vt_latency_stats_of(v->values, queries);
-    }
-    if (queries > 0) {
-        v->target_latency_ns = vt_percentile_ns(v->values, queries, p);
-    }
-    if (r->settings.mode == VT_PERFORMANCE) {
-        judge_early_stopping(v, queries);
-        r->metric = metric_of(v, queries);
-    }
-}
-
 static void judge_completions(struct verdict *v)
 {
     const struct vt_load_report *r = v->report;
@@ -233,6 +76,10 @@ static void judge_completions(struct verdict *v)
                first < r->n_records ? r->records[first].index : 0,
                duration_text(r->settings.completion_timeout_ns, time));
     }
+    if (r->samples_late > 0 && v->end == VT_END_TIMED_OUT) {
+        reason(v, "%" PRIu64 " samples were completed only after nothing had come for %s",
+               r->samples_late, duration_text(r->settings.completion_timeout_ns, time));
+    }
     if (r->samples_failed > 0) {
         reason(v, "%" PRIu64 " of %" PRIu64 " samples failed (first: %.120s)", r->samples_failed,
                r->samples_issued, r->first_failure);
@@ -244,6 +91,10 @@ static void judge_completions(struct verdict *v)
     if (r->samples_invented > 0) {
         reason(v, "%" PRIu64 " completions belong to no sample of this run (first trouble: %.120s)",
                r->samples_invented, r->first_failure);
+    }
+    if (r->token.errors > 0) {
+        reason(v, "%" PRIu64 " reports of tokens were wrong (first trouble: %.160s)",
+               r->token.errors, r->first_failure);
     }
 }
 
@@ -261,28 +112,21 @@ static void judge_counts(struct verdict *v)
     if (r->min_queries_met) {
         return;
     }
-    switch (v->end) {
-    case VT_END_MAX_DURATION:
+    if (v->end == VT_END_MAX_DURATION) {
         reason(v,
                "needs %" PRIu64 " %s, got %" PRIu64
                " when max_duration %s ended the run: allow more time",
                needed, queries_word(v), got, duration_text(r->settings.max_duration_ns, time));
-        break;
-    case VT_END_MAX_QUERIES:
+    } else if (v->end == VT_END_MAX_QUERIES) {
         reason(v, "needs %" PRIu64 " %s, got %" PRIu64 " because max_query_count is %" PRIu64,
                needed, queries_word(v), got, r->settings.max_query_count);
-        break;
-    case VT_END_EXHAUSTED:
+    } else if (v->end == VT_END_EXHAUSTED) {
         reason(v,
                "needs %" PRIu64 " %s, got %" PRIu64
                " because performance_issue_unique issues each loaded sample once",
                needed, queries_word(v), got);
-        break;
-    case VT_END_NATURAL:
-    case VT_END_STOPPED:
-    case VT_END_TIMED_OUT:
+    } else {
         reason(v, "needs %" PRIu64 " %s, got %" PRIu64, needed, queries_word(v), got);
-        break;
     }
 }
 
@@ -314,33 +158,75 @@ static void judge_duration(struct verdict *v, int64_t last_scheduled_ns)
     }
 }
 
+static void above_limit(struct verdict *v, const char *what, uint64_t n, int64_t got_ns,
+                        int64_t limit_ns)
+{
+    char got[32], limit[32];
+    reason(v, "p%g %s %s is above the limit of %s: lower the rate", v->effective->percentile * 100,
+           what, n > 0 ? duration_text(got_ns, got) : "unknown", duration_text(limit_ns, limit));
+}
+
+/* Only Server has limits; with tokens they are those of the tokens. */
 static void judge_latency(struct verdict *v)
 {
     struct vt_load_report *r = v->report;
-    char got[32], limit[32];
+    const struct vt_load_settings *s = &r->settings;
     r->performance_met = true;
-    if (r->settings.scenario == VT_SERVER) {
-        r->performance_met = r->samples_completed > 0 &&
-                             v->target_latency_ns <= r->settings.server_target_latency_ns;
-        if (!r->performance_met) {
-            reason(v, "p%g latency %s is above the limit of %s: lower the rate",
-                   v->effective->percentile * 100,
-                   r->samples_completed > 0 ? duration_text(v->target_latency_ns, got) : "unknown",
-                   duration_text(r->settings.server_target_latency_ns, limit));
-        }
+    if (s->scenario != VT_SERVER) {
+        return;
     }
+    if (r->tokens == NULL) {
+        r->performance_met =
+            r->samples_completed > 0 && r->target_latency_ns <= s->server_target_latency_ns;
+        if (!r->performance_met) {
+            above_limit(v, "latency", r->samples_completed, r->target_latency_ns,
+                        s->server_target_latency_ns);
+        }
+        return;
+    }
+    r->performance_met = r->token.first_met && r->token.per_output_met;
+    if (!r->token.first_met) {
+        above_limit(v, "time to the first token", r->samples_completed, r->token.first_target_ns,
+                    s->server_ttft_latency_ns);
+    }
+    if (!r->token.per_output_met) {
+        above_limit(v, "time per output token", r->samples_completed,
+                    r->token.per_output_target_ns, s->server_tpot_latency_ns);
+    }
+}
+
+/* How many are above the limit that early stopping failed at, and of what. */
+static uint64_t stopped_by(const struct vt_load_report *r, const char **ret_what)
+{
+    if (r->tokens == NULL) {
+        *ret_what = "queries";
+        return r->overlatency_queries;
+    }
+    if (!r->token.per_output_early_stopping_met) {
+        *ret_what = "times per output token";
+        return r->token.overlatency_per_output;
+    }
+    *ret_what = "times to the first token";
+    return r->token.overlatency_first;
+}
+
+static void judge_early_stopping(struct verdict *v)
+{
+    const struct vt_load_report *r = v->report;
+    double percent = v->effective->percentile * 100;
     if (r->early_stopping_met) {
         return;
     }
     if (r->settings.scenario == VT_SERVER) {
+        const char *what = NULL;
+        uint64_t above = stopped_by(r, &what);
         reason(v,
-               "early stopping: with %" PRIu64 " queries above the limit, p%g takes %" PRIu64
+               "early stopping: with %" PRIu64 " %s above the limit, p%g takes %" PRIu64
                " queries to be shown, got %" PRIu64,
-               r->overlatency_queries, v->effective->percentile * 100, r->early_stopping_needed,
-               r->queries_issued);
+               above, what, percent, r->early_stopping_needed, r->queries_issued);
     } else {
-        reason(v, "early stopping: p%g takes at least %" PRIu64 " queries, got %" PRIu64,
-               v->effective->percentile * 100, r->early_stopping_needed, r->queries_issued);
+        reason(v, "early stopping: p%g takes at least %" PRIu64 " queries, got %" PRIu64, percent,
+               r->early_stopping_needed, r->queries_issued);
     }
 }
 
@@ -349,26 +235,19 @@ enum vt_status vt_verdict_reach(struct vt_load_report *report,
                                 struct vt_error *err)
 {
     struct verdict v = {.report = report, .effective = effective, .end = end};
-    size_t n = report->n_records;
-    v.values = vt_alloc(n * sizeof(*v.values)); /* n < 2^32 */
-    v.scratch = vt_alloc(n * sizeof(*v.scratch));
-    if (v.values == NULL || v.scratch == NULL) {
-        vt_free(v.values);
-        vt_free(v.scratch);
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory to sort the latencies of %zu samples",
-                            n);
-    }
     report->interrupted = end == VT_END_STOPPED;
     report->capped = end == VT_END_MAX_DURATION || end == VT_END_MAX_QUERIES;
-    measure(&v);
-    vt_free(v.values);
-    vt_free(v.scratch);
-
+    enum vt_status st = vt_measure(report, effective, err);
+    if (st != VT_OK) {
+        return st;
+    }
     judge_completions(&v);
     if (report->settings.mode == VT_PERFORMANCE) {
+        uint64_t n = report->n_records;
         judge_counts(&v);
         judge_duration(&v, n > 0 ? report->records[n - 1].scheduled_ns : 0);
         judge_latency(&v);
+        judge_early_stopping(&v);
     } else {
         report->min_queries_met = true;
         report->min_duration_met = true;
