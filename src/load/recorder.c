@@ -16,16 +16,13 @@
 #define RUN_MASK   ((UINT32_C(1) << RUN_BITS) - 1)
 #define TRACK_MASK UINT32_C(0xff)
 
-/* Runs of the process; 0 is never used, so that a small number is never an id. */
-static _Atomic uint32_t runs;
+/* Runs of the process so far. */
+static _Atomic uint64_t runs;
 
-static uint32_t next_run(void)
+/* The number of a run in its ids: never 0, so that a small number is never an id. */
+static uint32_t run_number(uint64_t ordinal)
 {
-    uint32_t run = 0;
-    while (run == 0) {
-        run = (atomic_fetch_add(&runs, 1) + 1) & RUN_MASK;
-    }
-    return run;
+    return (uint32_t)((ordinal - 1) % RUN_MASK + 1);
 }
 
 /* Bytes of a column of 1-bit elements, in whole words. */
@@ -121,7 +118,8 @@ enum vt_status vt_recorder_init(struct vt_recorder *recorder,
     r->keep = config->keep;
     r->counts_tokens = config->tokens;
     r->whole_batch = config->whole_batch;
-    r->run = next_run();
+    r->ordinal = atomic_fetch_add(&runs, 1) + 1;
+    r->run = run_number(r->ordinal);
     enum vt_status st =
         vt_column_budget_init(&r->budget, config->memory_limit_bytes, config->spill_folder, err);
     if (st != VT_OK) {
@@ -269,9 +267,9 @@ static void invented(struct vt_recorder *r, uint64_t id, const char *what)
 {
     atomic_fetch_add_explicit(&r->invented, 1, memory_order_relaxed);
     uint32_t run = (uint32_t)(id >> 40);
-    /* Numbers go round after 2^24 runs: half of them lie before this one. */
-    uint32_t ago = (r->run - run) & RUN_MASK;
-    if (run != 0 && ago != 0 && ago <= RUN_MASK / 2) {
+    /* Numbers go round after 2^24 - 1 runs. */
+    bool has_been = run != 0 && run != r->run && (run < r->run || r->ordinal > RUN_MASK);
+    if (has_been) {
         fault(r,
               "a %s of an earlier run came in this one: id 0x%" PRIx64 ", sample %" PRIu64
               " of that run",

@@ -97,7 +97,8 @@ struct vt_recorder {
     const struct vt_clock *clock; /* NULL: the machine's */
     struct vt_track *tracks;
     uint32_t n_tracks;
-    uint32_t run; /* the highest 24 bits of the ids */
+    uint64_t ordinal; /* of the run in the process, from 1 */
+    uint32_t run;     /* the highest 24 bits of the ids, from the ordinal */
     enum vt_keep keep;
     bool counts_tokens, whole_batch;
     _Atomic int64_t start_ns; /* set before the first issue; the zero of the records */

@@ -184,9 +184,9 @@ static void an_id_of_this_run_that_is_not_issued_yet_is_invented(void **state)
     assert_int_equal(
         vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, NULL, &first), VT_OK);
     vt_load_report_free(first);
-    uint64_t run_before = b->sut.ids[0] >> 32;
+    uint64_t run_before = b->sut.ids[0] >> 40;
     b->sut.invent_after = 3;
-    b->sut.invent_id = (run_before + 1) << 32 | 400;
+    b->sut.invent_id = (run_before + 1) << 40 | 400;
     b->sut.stops = 0;
     const struct vt_load_report *r = run(b);
     assert_int_equal(r->samples_invented, 1);
