@@ -119,8 +119,8 @@ void vt_column_release(struct vt_column *column)
     if (column->mapping != NULL) {
         munmap(column->mapping, column->mapping_bytes);
         uint64_t dropped = column->dropped_bytes;
-        give_memory_back(column, column->memory_bytes > dropped ? column->memory_bytes - dropped
-                                                                : 0);
+        give_memory_back(column,
+                         column->memory_bytes > dropped ? column->memory_bytes - dropped : 0);
     }
     memset(column, 0, sizeof(*column));
 }
@@ -321,8 +321,8 @@ enum vt_status vt_column_grow_large(struct vt_column *column, uint64_t bytes, st
 void vt_column_drop(struct vt_column *column, uint64_t bytes)
 {
     uint64_t from = column->dropped_bytes;
-    uint64_t to = down(bytes < column->committed_bytes ? bytes : column->committed_bytes,
-                       page_bytes());
+    uint64_t to =
+        down(bytes < column->committed_bytes ? bytes : column->committed_bytes, page_bytes());
     if (to <= from) {
         return;
     }

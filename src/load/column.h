@@ -20,8 +20,8 @@
 
 /* The memory of all columns of a run, and the file for what exceeds it. */
 struct vt_column_budget {
-    uint64_t limit_bytes; /* UINT64_MAX: none */
-    char *folder;         /* owned; NULL: TMPDIR or /var/tmp */
+    uint64_t limit_bytes;          /* UINT64_MAX: none */
+    char *folder;                  /* owned; NULL: TMPDIR or /var/tmp */
     _Atomic uint64_t memory_bytes; /* committed and not given back */
     pthread_mutex_t lock;          /* of what follows */
     int fd;                        /* -1: no file yet */

@@ -33,7 +33,7 @@ struct merge {
     struct vt_recorder *r;
     struct vt_record_block *block;
     struct vt_column records, tokens;
-    uint64_t at[VT_TRACKS_MAX];     /* the next record of each track */
+    uint64_t at[VT_TRACKS_MAX]; /* the next record of each track */
     uint64_t issued[VT_TRACKS_MAX];
     struct vt_load_response **responses; /* in order of track and sequence, as merging meets them */
     uint64_t next_response[VT_TRACKS_MAX], end_response[VT_TRACKS_MAX];

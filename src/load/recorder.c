@@ -126,9 +126,8 @@ enum vt_status vt_recorder_init(struct vt_recorder *recorder,
         return st;
     }
     if (config->n_tracks < 1 || config->n_tracks > VT_TRACKS_MAX) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "%" PRIu32 " threads cannot issue: from 1 to %d can", config->n_tracks,
-                            VT_TRACKS_MAX);
+        return vt_error_set(err, VT_ERR_USAGE, "%" PRIu32 " threads cannot issue: from 1 to %d can",
+                            config->n_tracks, VT_TRACKS_MAX);
     }
     r->tracks = vt_calloc(config->n_tracks, sizeof(*r->tracks));
     if (r->tracks == NULL) {
@@ -327,9 +326,9 @@ static void keep_response(struct vt_recorder *r, const struct vt_track *t,
                           const struct vt_completion *c, uint64_t sequence, int64_t n_tokens)
 {
     struct vt_response_store *store = &r->responses;
-    uint32_t first = t->first_bytes != NULL ? atomic_load_explicit(&t->first_bytes[sequence],
-                                                                   memory_order_acquire)
-                                            : 0;
+    uint32_t first = t->first_bytes != NULL
+                         ? atomic_load_explicit(&t->first_bytes[sequence], memory_order_acquire)
+                         : 0;
     const void *data = NULL;
     pthread_mutex_lock(&store->lock);
     if (!make_room((void **)&store->list, store->n, &store->room, sizeof(*store->list)) ||
@@ -407,8 +406,7 @@ static int64_t judge_tokens(struct vt_recorder *r, const struct vt_completion *c
     struct vt_token_record *token = &a->track->tokens[a->sequence];
     uint32_t index = a->record->index;
     int64_t n = c->n_tokens;
-    if (!r->whole_batch &&
-        __atomic_load_n(&token->first_ns, __ATOMIC_RELAXED) == VT_RECORD_LOST) {
+    if (!r->whole_batch && __atomic_load_n(&token->first_ns, __ATOMIC_RELAXED) == VT_RECORD_LOST) {
         atomic_fetch_add_explicit(&r->token_errors, 1, memory_order_relaxed);
         fault(r,
               "sample %" PRIu64 " (index %" PRIu32 ", id 0x%" PRIx64

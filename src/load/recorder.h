@@ -146,9 +146,8 @@ enum vt_status vt_recorder_grow(struct vt_recorder *recorder, uint32_t track, ui
  * VT_ERR_WRITE when records go to a file and the disk is full; VT_ERR_LIMIT when the run is longer
  * than ids can count.
  */
-VT_NODISCARD static inline enum vt_status vt_recorder_reserve(struct vt_recorder *recorder,
-                                                              uint32_t track, uint64_t n,
-                                                              struct vt_error *err)
+VT_NODISCARD static inline enum vt_status
+vt_recorder_reserve(struct vt_recorder *recorder, uint32_t track, uint64_t n, struct vt_error *err)
 {
     const struct vt_track *t = &recorder->tracks[track];
     uint64_t issued = atomic_load_explicit(&t->issued, memory_order_relaxed);

@@ -38,8 +38,7 @@ static int64_t between(int64_t from_ns, int64_t to_ns)
 }
 
 /* False where there is no such time. */
-static bool token_time(const struct vt_times *times, uint64_t i, enum vt_time kind,
-                              int64_t *ret)
+static bool token_time(const struct vt_times *times, uint64_t i, enum vt_time kind, int64_t *ret)
 {
     const struct vt_sample_record *record = &times->records[i];
     const struct vt_token_record *token = &times->tokens[i];
@@ -51,8 +50,8 @@ static bool token_time(const struct vt_times *times, uint64_t i, enum vt_time ki
     } else {
         /* A number of tokens that cannot be is kept as 0, and the quotient is what LoadGen makes
          * of it; the run is not valid with it. */
-        *ret = (record->done_ns - token->first_ns) /
-               (token->n_tokens > 1 ? token->n_tokens - 1 : -1);
+        *ret =
+            (record->done_ns - token->first_ns) / (token->n_tokens > 1 ? token->n_tokens - 1 : -1);
     }
     return true;
 }
@@ -195,12 +194,12 @@ int64_t vt_order_at(const struct vt_order *order, uint64_t rank)
  * all values that begin with its digits so far. Ranks that begin alike share a node.
  */
 struct vt_order_search {
-    unsigned shift;             /* of this level's digit */
-    unsigned n_levels;          /* above this one */
+    unsigned shift;    /* of this level's digit */
+    unsigned n_levels; /* above this one */
     unsigned shifts[LEVELS_MAX];
-    uint8_t *maps[LEVELS_MAX];  /* per level above: [node][digit] to the node below */
-    uint32_t n_nodes;           /* at this level */
-    uint32_t *counts;           /* [node][digit] */
+    uint8_t *maps[LEVELS_MAX];   /* per level above: [node][digit] to the node below */
+    uint32_t n_nodes;            /* at this level */
+    uint32_t *counts;            /* [node][digit] */
     uint32_t node[VT_RANKS_MAX]; /* of each rank */
     uint64_t left[VT_RANKS_MAX]; /* of each rank: its rank in the node */
     uint64_t prefix[VT_RANKS_MAX];
@@ -357,9 +356,8 @@ enum vt_status vt_orders_resolve(const struct vt_times *times, struct vt_order *
         search_free(&orders[i]);
     }
     return ok ? VT_OK
-              : vt_error_set(err, VT_ERR_MEMORY, "no memory to count the times of %" PRIu64
-                                                 " samples",
-                             times->n);
+              : vt_error_set(err, VT_ERR_MEMORY,
+                             "no memory to count the times of %" PRIu64 " samples", times->n);
 }
 
 /* --- Percentiles ---------------------------------------------------------------------------- */

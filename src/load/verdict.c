@@ -190,8 +190,8 @@ static void judge_latency(struct verdict *v)
                     s->server_ttft_latency_ns);
     }
     if (!r->token.per_output_met) {
-        above_limit(v, "time per output token", r->samples_completed,
-                    r->token.per_output_target_ns, s->server_tpot_latency_ns);
+        above_limit(v, "time per output token", r->samples_completed, r->token.per_output_target_ns,
+                    s->server_tpot_latency_ns);
     }
 }
 

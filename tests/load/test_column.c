@@ -133,9 +133,10 @@ static void a_folder_that_takes_no_file_is_named(void **state)
     for (int i = 0; i < 2; i++) {
         struct vt_recorder r;
         struct vt_error err = VT_ERROR_INIT;
-        struct vt_recorder_config config = {
-            .n_tracks = 1, .expected = 200000, .memory_limit_bytes = MIB,
-            .spill_folder = folders[i]};
+        struct vt_recorder_config config = {.n_tracks = 1,
+                                            .expected = 200000,
+                                            .memory_limit_bytes = MIB,
+                                            .spill_folder = folders[i]};
         assert_int_equal(vt_recorder_init(&r, &config, &err), VT_ERR_WRITE);
         assert_non_null(strstr(err.text, folders[i]));
         vt_recorder_release(&r);
@@ -230,8 +231,8 @@ static void tmpdir_is_the_folder_unless_another_is_named(void **state)
     char *kept = before != NULL ? vt_strdup(before) : NULL;
     struct vt_error err = VT_ERROR_INIT;
     struct vt_recorder r;
-    struct vt_recorder_config config = {.n_tracks = 1, .expected = 200000,
-                                        .memory_limit_bytes = MIB};
+    struct vt_recorder_config config = {
+        .n_tracks = 1, .expected = 200000, .memory_limit_bytes = MIB};
     assert_int_equal(setenv("TMPDIR", "/nowhere/too", 1), 0);
     assert_int_equal(vt_recorder_init(&r, &config, &err), VT_ERR_WRITE);
     assert_non_null(strstr(err.text, "/nowhere/too"));
@@ -256,10 +257,8 @@ static void spilled_tracks_are_merged(void **state)
     struct vt_recorder *r = vt_calloc(1, sizeof(*r));
     assert_non_null(r);
     struct vt_error err = VT_ERROR_INIT;
-    struct vt_recorder_config config = {.n_tracks = 3,
-                                        .tokens = true,
-                                        .memory_limit_bytes = 6 * MIB,
-                                        .spill_folder = folder};
+    struct vt_recorder_config config = {
+        .n_tracks = 3, .tokens = true, .memory_limit_bytes = 6 * MIB, .spill_folder = folder};
     assert_int_equal(vt_recorder_init(r, &config, &err), VT_OK);
     const uint32_t n = 600000;
     for (uint32_t i = 0; i < n; i++) {

@@ -187,8 +187,8 @@ static void tracks_merge_in_order_of_queries(void **state)
 {
     (void)state;
     /* Turns, runs of one track, and a track without anything; queries of several samples. */
-    struct vt_recorder *r = recorder_with((struct vt_recorder_config){
-        .n_tracks = 4, .tokens = true, .keep = VT_KEEP_MARKED});
+    struct vt_recorder *r = recorder_with(
+        (struct vt_recorder_config){.n_tracks = 4, .tokens = true, .keep = VT_KEEP_MARKED});
     const uint32_t n = 200000;
     uint32_t x = 1;
     for (uint32_t query = 0; query < n;) {
@@ -274,8 +274,12 @@ static void the_first_of_a_sample_comes_once_and_before_its_end(void **state)
     vt_recorder_complete(r, c, 6); /* the last without a first token */
     vt_recorder_first_token(r, &c[5], 1);
     assert_int_equal(atomic_load(&r->token_errors), 6);
-    static const char *const notes[] = {"twice", " 0 tokens", " -3 tokens", " 1 tokens",
-                                        "before its first token", "after its completion"};
+    static const char *const notes[] = {"twice",
+                                        " 0 tokens",
+                                        " -3 tokens",
+                                        " 1 tokens",
+                                        "before its first token",
+                                        "after its completion"};
     assert_int_equal(r->n_notes, 6);
     for (int i = 0; i < 6; i++) {
         assert_non_null(strstr(r->notes[i].text, notes[i]));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Early stopping against published figures and plain binomial sums; order statistics against qsort. */
+/* Early stopping against published figures and plain binomial sums; order statistics against qsort.
+ */
 #include <math.h>
 
 #include "binomial.h"
@@ -71,8 +72,7 @@ static void thresholds_equal_those_of_plain_sums(void **state)
         for (uint64_t t = 0; t < 400; t += t < 40 ? 1 : 37) {
             if (vt_early_stopping_passing(t, ps[i]) != binomial_passing(t, ps[i])) {
                 fail_msg("t %d p %g: %d, sum %d", (int)t, ps[i],
-                         (int)vt_early_stopping_passing(t, ps[i]),
-                         (int)binomial_passing(t, ps[i]));
+                         (int)vt_early_stopping_passing(t, ps[i]), (int)binomial_passing(t, ps[i]));
             }
         }
     }
@@ -218,8 +218,8 @@ static void make_records(struct vt_mt19937 *rng, size_t n, unsigned bits, bool l
         query += draw(rng, 3) == 0;
         int64_t latency = (int64_t)draw(rng, draw(rng, 12) == 0 ? 50 : bits);
         records[i] = (struct vt_sample_record){
-            .scheduled_ns = i > 0 && records[i - 1].query == query ? records[i - 1].scheduled_ns
-                                                                   : scheduled,
+            .scheduled_ns =
+                i > 0 && records[i - 1].query == query ? records[i - 1].scheduled_ns : scheduled,
             .query = query,
         };
         records[i].issued_ns = records[i].scheduled_ns + (int64_t)draw(rng, 20) - 1000;
