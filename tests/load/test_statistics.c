@@ -191,9 +191,10 @@ static size_t naive(enum vt_time kind, size_t n)
             int64_t most = INT64_MIN;
             bool whole = true;
             for (size_t k = i; k < n && records[k].query == r->query; k++) {
-                int64_t latency = records[k].done_ns - records[k].scheduled_ns;
                 whole &= records[k].done_ns != VT_RECORD_LOST;
-                most = whole && latency > most ? latency : most;
+                if (whole && records[k].done_ns - records[k].scheduled_ns > most) {
+                    most = records[k].done_ns - records[k].scheduled_ns;
+                }
             }
             sorted[made] = most;
             made += whole;
