@@ -8,6 +8,8 @@
 
 /* Records between two steps of giving the tracks back. */
 #define DROP_RECORDS UINT64_C(65536)
+/* Between the sequences of two tracks' responses before they are merged. */
+#define TRACK_STEP (UINT64_C(1) << 32)
 
 static void adopt(struct vt_record_block *block, const struct vt_column *records,
                   const struct vt_column *tokens)
@@ -133,7 +135,7 @@ static void move_one(struct merge *m, uint32_t track)
     }
     uint64_t next = m->next_response[track];
     if (next < m->end_response[track] &&
-        m->responses[next]->sequence == ((uint64_t)track << 32 | sequence)) {
+        m->responses[next]->sequence == track * TRACK_STEP + sequence) {
         m->responses[next]->sequence = m->n;
         m->next_response[track]++;
     }

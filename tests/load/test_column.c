@@ -303,7 +303,7 @@ static void columns_share_a_budget_from_several_threads(void **state)
     (void)state;
     struct vt_column_budget budget;
     assert_int_equal(vt_column_budget_init(&budget, 9 * MIB, folder, NULL), VT_OK);
-    struct grower growers[4];
+    struct grower growers[4] = {0};
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
         assert_int_equal(vt_column_init(&growers[i].column, &budget, 0, UINT64_C(1) << 33, NULL),
