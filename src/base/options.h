@@ -9,8 +9,8 @@
  *   type       C type at `offset`       accepted
  *   FLAG       bool                     --name, --no-name; in a file yes/no/true/false/1/0
  *   INT        int64_t                  decimal, with `minimum` and `maximum`
- *   REAL       double                   finite, likewise; or one of `choices`, words that stand for 0
- *   DURATION   int64_t (ns)             500ms, 10s, 2m, 1h, 10us, 5ns; bare numbers are seconds
+ *   REAL       double                   finite, likewise; or one of `choices`, words that stand for
+ * 0 DURATION   int64_t (ns)             500ms, 10s, 2m, 1h, 10us, 5ns; bare numbers are seconds
  *   SIZE       int64_t (bytes)          4096, 4KiB, 4MiB, 1GiB, 4k (1024 each), 4MB (1000 each)
  *   TEXT       const char *             anything; borrowed from the argument vector or the file
  *   CHOICE     int (index in choices)   one of `choices`

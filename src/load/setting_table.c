@@ -21,16 +21,20 @@ _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 #define QPS_MIN 1e-6
 #define QPS_MAX 1e9
 /* 63 years: sums of two times stay far from overflow. */
-#define NS_MAX  2e18
-#define MS_MAX  2e12
-#define N_MAX   ((double)VT_LOAD_SAMPLES_MAX)
+#define NS_MAX 2e18
+#define MS_MAX 2e12
+#define N_MAX  ((double)VT_LOAD_SAMPLES_MAX)
 
 #define FIELD(field) offsetof(struct vt_load_settings, field)
 /* A setting whose name is the field's, and is MLPerf's. */
 #define MLPERF(field, type, min, max, standard, help)                                              \
-    {#field, VT_SETTING_##type, FIELD(field), 1, min, max, standard, false, help}
+    {                                                                                              \
+#field, VT_SETTING_##type, FIELD(field), 1, min, max, standard, false, help                \
+    }
 #define VATIO(name, field, type, min, max, standard, help)                                         \
-    {name, VT_SETTING_##type, FIELD(field), 1, min, max, standard, true, help}
+    {                                                                                              \
+        name, VT_SETTING_##type, FIELD(field), 1, min, max, standard, true, help                   \
+    }
 
 static const struct vt_load_setting table[] = {
     MLPERF(scenario, SCENARIO, 0, 0, VT_SINGLESTREAM, "how queries come"),
@@ -353,8 +357,8 @@ static void join_words(const struct vt_load_setting *setting, char *text, size_t
     size_t used = 0;
     text[0] = '\0';
     for (unsigned i = 0; word(setting, i) != NULL && used < room; i++) {
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? ", " : "",
-                                 word(setting, i));
+        used +=
+            (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? ", " : "", word(setting, i));
     }
 }
 
