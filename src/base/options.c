@@ -277,6 +277,10 @@ static enum vt_status assign_number(struct vt_options *options, const struct vt_
     }
     enum vt_status status =
         is_real ? vt_parse_real(text, &real, err) : parse_whole(option->type, text, &whole, err);
+    if (status != VT_OK && is_real && option->choices != NULL && err != NULL) {
+        const size_t used = strlen(err->text);
+        snprintf(err->text + used, sizeof err->text - used, ", nor '%s'", option->choices[0]);
+    }
     if (status == VT_OK) {
         status = check_range(option, is_real ? real : (double)whole, text, err);
     }
