@@ -47,15 +47,15 @@ static bool parse_seconds(const char *text, int64_t *ret_ns)
         n_whole + (text[n_whole] == '.') + n_fraction != strlen(text)) {
         return false;
     }
-    int64_t value = 0;
+    uint64_t value = 0; /* 19 digits at most */
     for (size_t i = 0; i < n_whole; i++) {
-        value = value * 10 + (text[i] - '0');
+        value = value * 10 + (uint64_t)(text[i] - '0');
     }
     for (size_t i = 0; i < 9; i++) {
-        value = value * 10 + (i < n_fraction ? fraction[i] - '0' : 0);
+        value = value * 10 + (i < n_fraction ? (uint64_t)(fraction[i] - '0') : 0);
     }
-    *ret_ns = value;
-    return value <= VT_ARRIVALS_NS_MAX;
+    *ret_ns = (int64_t)value;
+    return value <= (uint64_t)VT_ARRIVALS_NS_MAX;
 }
 
 static enum vt_status add(struct reader *reader, int64_t ns)

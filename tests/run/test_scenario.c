@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "run/rules.h"
 #include "run/scenario.h"
+#include "vt_torture.h"
 
 static const struct vt_probe probe = {
     .single_p90_ns = 2 * VT_NS_PER_MS, .batch = 8, .samples_per_s = 1000};
@@ -397,6 +398,34 @@ static void wrong_values_are_named(void **state)
     (void)remove(path);
 }
 
+/* Files, a trace and a CPU list, with memory for ever more of it. */
+static void a_plan_survives_the_want_of_memory(void **state)
+{
+    (void)state;
+    const char *conf = write_file("memory.conf", "*.*.min_duration = 5\n*.Server.target_qps = 2\n");
+    const char *trace = write_file("memory.csv", "0\n1\n2\n");
+    char arguments[256];
+    struct fixture f;
+    enum vt_status status = VT_ERR_MEMORY;
+    int live = 0;
+    (void)snprintf(arguments, sizeof arguments, "--user-conf %s --arrivals trace:%s --pin 0-1",
+                   conf, trace);
+    int allowed = 0;
+    for (; status == VT_ERR_MEMORY && live == 0 && allowed < 200; allowed++) {
+        struct vt_torture torture;
+        struct vt_error err = VT_ERROR_INIT;
+        vt_torture_begin(&torture, allowed);
+        status = try_job(&f, "mine.onnx", arguments, &err);
+        close_job(&f);
+        live = vt_torture_end(&torture);
+    }
+    assert_int_equal(live, 0);
+    assert_int_equal(status, VT_OK);
+    assert_true(allowed > 4);
+    (void)remove(conf);
+    (void)remove(trace);
+}
+
 static bool says(const struct vt_reasons *reasons, const char *text)
 {
     for (uint32_t i = 0; i < reasons->n; i++) {
@@ -496,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_job_file_says_the_same),
         cmocka_unit_test(a_trace_is_seconds_line_by_line),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(a_plan_survives_the_want_of_memory),
         cmocka_unit_test(the_rules_verdict_names_what_is_missing),
         cmocka_unit_test(each_departure_from_the_rules_is_a_reason),
     };
