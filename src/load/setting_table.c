@@ -158,6 +158,12 @@ bool vt_load_setting_concerns(const struct vt_load_setting *setting, enum vt_sce
     return true;
 }
 
+/* A number of the text's unit in the struct's. */
+static long double scaled(const struct vt_load_setting *setting, long double value)
+{
+    return value * (long double)setting->unit;
+}
+
 /* The words of an enum; NULL for other types. */
 static const char *word(const struct vt_load_setting *setting, unsigned i)
 {
@@ -208,7 +214,7 @@ static long double get(const struct vt_load_settings *settings,
         return *(const uint64_t *)at;
     case VT_SETTING_F64:
     case VT_SETTING_FRACTION:
-        return *(const double *)at;
+        return (long double)*(const double *)at;
     case VT_SETTING_NS:
         return *(const int64_t *)at;
     case VT_SETTING_PATH:
@@ -264,7 +270,7 @@ void vt_load_settings_default(struct vt_load_settings *settings)
 {
     memset(settings, 0, sizeof *settings);
     for (size_t i = 0; i < N_TABLE; i++) {
-        store(settings, &table[i], (long double)table[i].default_value * table[i].unit);
+        store(settings, &table[i], scaled(&table[i], (long double)table[i].default_value));
     }
 }
 
@@ -286,8 +292,8 @@ static void type_bounds(const struct vt_load_setting *setting, long double *ret_
         *ret_max = UINT64_MAX;
         break;
     case VT_SETTING_F64:
-        *ret_min = -DBL_MAX;
-        *ret_max = DBL_MAX;
+        *ret_min = -(long double)DBL_MAX;
+        *ret_max = (long double)DBL_MAX;
         break;
     case VT_SETTING_NS:
         *ret_min = INT64_MIN;
@@ -310,8 +316,8 @@ static bool in_range(const struct vt_load_setting *setting, long double value)
     }
     type_bounds(setting, &min, &max);
     if (setting->min != 0 || setting->max != 0) {
-        min = (long double)setting->min * setting->unit;
-        max = (long double)setting->max * setting->unit;
+        min = scaled(setting, (long double)setting->min);
+        max = scaled(setting, (long double)setting->max);
     }
     return value >= min && value <= max; /* false for NaN too */
 }
@@ -327,10 +333,10 @@ static void number_text(const struct vt_load_setting *setting, long double value
     } else if (setting->type == VT_SETTING_SIZE && value <= (long double)INT64_MAX) {
         vt_format_size((int64_t)value, text, room);
     } else if (setting->type == VT_SETTING_F64 || setting->type == VT_SETTING_FRACTION || !whole ||
-               fmodl(value, setting->unit) != 0) {
-        vt_format_real((double)(value / setting->unit), text, room);
+               fmodl(value, (long double)setting->unit) != 0) {
+        vt_format_real((double)(value / (long double)setting->unit), text, room);
     } else {
-        (void)snprintf(text, room, "%.0Lf", value / setting->unit);
+        (void)snprintf(text, room, "%.0Lf", value / (long double)setting->unit);
     }
 }
 
@@ -380,8 +386,8 @@ static enum vt_status refuse(const struct vt_load_setting *setting, long double 
     long double low, high;
     type_bounds(setting, &low, &high);
     if (setting->min != 0 || setting->max != 0) {
-        low = (long double)setting->min * setting->unit;
-        high = (long double)setting->max * setting->unit;
+        low = scaled(setting, (long double)setting->min);
+        high = scaled(setting, (long double)setting->max);
     }
     number_text(setting, low, min, sizeof min);
     number_text(setting, high, max, sizeof max);
@@ -441,12 +447,12 @@ static enum vt_status parse_time(const struct vt_load_setting *setting, const ch
     double real;
     struct vt_error ignored = VT_ERROR_INIT;
     if (vt_parse_int(text, &whole, &ignored) == VT_OK) {
-        *ret = (long double)whole * setting->unit;
+        *ret = scaled(setting, (long double)whole);
         return VT_OK;
     }
     enum vt_status status = vt_parse_real(text, &real, err);
     if (status == VT_OK) {
-        *ret = (long double)real * setting->unit;
+        *ret = scaled(setting, (long double)real);
     }
     return status;
 }
@@ -469,7 +475,7 @@ static enum vt_status parse_value(const struct vt_load_setting *setting, const c
     case VT_SETTING_F64:
     case VT_SETTING_FRACTION:
         status = vt_parse_real(text, &real, err);
-        *ret = status == VT_OK ? real : 0;
+        *ret = status == VT_OK ? (long double)real : 0;
         return status;
     case VT_SETTING_I32:
         status = vt_parse_int(text, &whole, err);

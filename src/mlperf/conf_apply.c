@@ -263,7 +263,8 @@ static enum vt_status read_value(struct applier *a, const struct vt_conf_entry *
         return read_flag(a, entry, text, key->reading, ret);
     }
     if (key->reading == REAL && vt_parse_real(text, &real, &ignored) == VT_OK) {
-        *ret = real * key->multiplier; /* in double arithmetic: 99.9 % is 0.9990000000000001 */
+        /* In double arithmetic, as LoadGen: 99.9 % is 0.9990000000000001. */
+        *ret = (long double)(real * key->multiplier);
         return VT_OK;
     }
     uint64_t whole = 0;
@@ -271,7 +272,7 @@ static enum vt_status read_value(struct applier *a, const struct vt_conf_entry *
     if (status == VT_OK && strcmp(key->name, "mode") == 0) {
         return read_mode(a, entry, whole, ret);
     }
-    *ret = (long double)whole * key->multiplier;
+    *ret = (long double)whole * (long double)key->multiplier;
     return status;
 }
 
