@@ -14,7 +14,7 @@
 #include "base/quote.h"
 #include "load/setting_table.h"
 #include "mlperf/conf_entry.h"
-#include "mlperf/round.h"
+#include "mlperf/round_table.h"
 
 #define ANY_SCENARIO VT_SCENARIO_COUNT
 #define VALUE_MAX    64
@@ -325,27 +325,37 @@ static enum vt_status apply_key(struct applier *a, const struct key *key)
 /* Whether any round has such a benchmark. */
 static bool is_benchmark(const char *model)
 {
-    for (unsigned i = 0; vt_round_name(i) != NULL; i++) {
-        if (vt_round_has(vt_round_name(i), model)) {
+    size_t n;
+    const struct vt_round_row *rows = vt_round_rows(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(rows[i].model, model) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* A benchmark of any round that is near to the name. */
-static const char *nearest_benchmark(const char *model)
+/* The nearest of n names, unless nobody hears of it any more. */
+static const char *nearest(const struct applier *a, const char *name, const char *const *names,
+                           size_t n)
 {
-    const char *best = NULL;
-    for (unsigned i = 0; vt_round_name(i) != NULL; i++) {
-        const char *each;
-        for (unsigned k = 0; (each = vt_round_model(vt_round_name(i), k)) != NULL; k++) {
-            const char *pair[2] = {best, each};
-            best = best == NULL ? vt_nearest_name(model, pair + 1, 1)
-                                : vt_nearest_name(model, pair, 2);
+    return a->n_warnings < VT_CONF_WARNINGS_MAX ? vt_nearest_name(name, names, n) : NULL;
+}
+
+/* A benchmark of any round that is near to the name. */
+static const char *nearest_benchmark(const struct applier *a, const char *model)
+{
+    size_t n;
+    const struct vt_round_row *rows = vt_round_rows(&n);
+    const char *pair[2] = {"", NULL};
+    for (size_t i = 0; i < n; i++) {
+        if (pair[1] == NULL || strcmp(rows[i].model, rows[i - 1].model) != 0) {
+            pair[1] = rows[i].model;
+            const char *best = nearest(a, model, pair, 2);
+            pair[0] = best != NULL ? best : "";
         }
     }
-    return best;
+    return pair[0][0] != '\0' ? pair[0] : NULL;
 }
 
 static void judge_model(struct applier *a, const struct vt_conf_entry *entry)
@@ -360,7 +370,7 @@ static void judge_model(struct applier *a, const struct vt_conf_entry *entry)
     }
     if (!is_benchmark(model.text)) {
         a->foreign = entry->model;
-        const char *near = nearest_benchmark(model.text);
+        const char *near = nearest_benchmark(a, model.text);
         warn(a, entry->line, "no benchmark is called '%s'%s%s%s", model.text,
              near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
              near != NULL ? "'?" : "");
@@ -397,7 +407,7 @@ static void warn_unknown(struct applier *a, const struct vt_conf_entry *entry)
             return;
         }
     }
-    const char *near = vt_nearest_name(name.text, names, N_KEYS);
+    const char *near = nearest(a, name.text, names, N_KEYS);
     if (near != NULL) {
         warn(a, entry->line, "unknown key '%s'; did you mean '%s'?", name.text, near);
     } else {
@@ -425,7 +435,7 @@ static bool scenario_is_known(struct applier *a, const struct vt_conf_entry *ent
              word_of(entry->key).text);
         return false;
     }
-    const char *near = vt_nearest_name(scenario.text, names, VT_SCENARIO_COUNT);
+    const char *near = nearest(a, scenario.text, names, VT_SCENARIO_COUNT);
     warn(a, entry->line, "no scenario is called '%s'%s%s%s", scenario.text,
          near != NULL ? "; did you mean '" : " (Offline, Server, SingleStream, MultiStream, *)",
          near != NULL ? near : "", near != NULL ? "'?" : "");
