@@ -202,19 +202,6 @@ static enum vt_status parse_choice(const struct vt_option *option, const char *t
                         all);
 }
 
-static enum vt_status parse_flag(const char *text, bool *ret, struct vt_error *err)
-{
-    static const char *const words[] = {"no", "yes", "false", "true", "0", "1", "off", "on"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i], text) == 0) {
-            *ret = i % 2 == 1;
-            return VT_OK;
-        }
-    }
-    return vt_error_set(err, VT_ERR_USAGE, "'%s' is neither yes nor no (true, false, 1, 0)",
-                        vt_plain(text).text);
-}
-
 /* Keeps a copy of a text of a job file until vt_options_release; NULL when out of memory. */
 static const char *own_text(struct vt_options *options, const char *text)
 {
@@ -282,8 +269,18 @@ static enum vt_status assign_number(struct vt_options *options, const struct vt_
     int64_t whole = 0;
     double real = 0;
     const bool is_real = option->type == VT_OPTION_REAL;
+    for (size_t i = 0; is_real && option->choices != NULL && option->choices[i] != NULL; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *(double *)value_of(options, option) = 0;
+            return VT_OK;
+        }
+    }
     enum vt_status status =
         is_real ? vt_parse_real(text, &real, err) : parse_whole(option->type, text, &whole, err);
+    if (status != VT_OK && is_real && option->choices != NULL && err != NULL) {
+        const size_t used = strlen(err->text);
+        snprintf(err->text + used, sizeof err->text - used, ", nor '%s'", option->choices[0]);
+    }
     if (status == VT_OK) {
         status = check_range(option, is_real ? real : (double)whole, text, err);
     }
@@ -300,7 +297,7 @@ static enum vt_status assign(struct vt_options *options, const struct vt_option 
 {
     switch (option->type) {
     case VT_OPTION_FLAG:
-        return parse_flag(text, value_of(options, option), err);
+        return vt_parse_flag(text, value_of(options, option), err);
     case VT_OPTION_CHOICE:
         return parse_choice(option, text, value_of(options, option), err);
     case VT_OPTION_TEXT:
@@ -387,7 +384,11 @@ char *vt_option_value_text(const struct vt_options *options, size_t index, char 
         snprintf(text, size, "%lld", (long long)*(const int64_t *)value);
         break;
     case VT_OPTION_REAL:
-        vt_format_real(*(const double *)value, text, size);
+        if (option->choices != NULL && *(const double *)value == 0) {
+            snprintf(text, size, "%s", option->choices[0]);
+        } else {
+            vt_format_real(*(const double *)value, text, size);
+        }
         break;
     case VT_OPTION_DURATION:
         vt_format_duration(*(const int64_t *)value, text, size);

@@ -9,8 +9,8 @@
  *   type       C type at `offset`       accepted
  *   FLAG       bool                     --name, --no-name; in a file yes/no/true/false/1/0
  *   INT        int64_t                  decimal, with `minimum` and `maximum`
- *   REAL       double                   finite, likewise
- *   DURATION   int64_t (ns)             500ms, 10s, 2m, 1h, 10us, 5ns; bare numbers are seconds
+ *   REAL       double                   finite, likewise; or one of `choices`, words that stand for
+ * 0 DURATION   int64_t (ns)             500ms, 10s, 2m, 1h, 10us, 5ns; bare numbers are seconds
  *   SIZE       int64_t (bytes)          4096, 4KiB, 4MiB, 1GiB, 4k (1024 each), 4MB (1000 each)
  *   TEXT       const char *             anything; borrowed from the argument vector or the file
  *   CHOICE     int (index in choices)   one of `choices`
@@ -55,7 +55,7 @@ struct vt_option {
     const char *argument;       /* "DIR", "T"; NULL for a flag */
     double minimum;             /* INT, REAL, DURATION (ns), SIZE (bytes) */
     double maximum;             /* used when minimum <= maximum and either is not 0 */
-    const char *const *choices; /* CHOICE: NULL-terminated */
+    const char *const *choices; /* CHOICE; REAL: words besides numbers; NULL-terminated */
     const char *default_text;   /* parsed like an argument; NULL: zero */
     const char *help;           /* one sentence without a full stop */
 };
@@ -137,6 +137,11 @@ VT_API enum vt_status vt_parse_duration(const char *text, int64_t *ret_ns,
                                         struct vt_error *err) VT_NODISCARD;
 VT_API enum vt_status vt_parse_size(const char *text, int64_t *ret_bytes,
                                     struct vt_error *err) VT_NODISCARD;
+VT_API enum vt_status vt_parse_flag(const char *text, bool *ret, struct vt_error *err) VT_NODISCARD;
+/* "10s", "4KiB", "0.25": texts that parse back. */
+VT_API void vt_format_duration(int64_t ns, char *text, size_t size);
+VT_API void vt_format_size(int64_t bytes, char *text, size_t size);
+VT_API void vt_format_real(double value, char *text, size_t size);
 /* The nearest of n names by edit distance, NULL when none is near. */
 VT_API const char *vt_nearest_name(const char *name, const char *const *names, size_t n);
 

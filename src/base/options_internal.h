@@ -36,9 +36,4 @@ bool vt_option_is_bounded(const struct vt_option *option);
 /* "1..65536", "1ms or more"; empty when the option is not bounded. Returns text. */
 char *vt_option_range_text(const struct vt_option *option, char *text, size_t size);
 
-/* "10s", "4KiB", "0.25": texts that parse back. */
-void vt_format_duration(int64_t ns, char *text, size_t size);
-void vt_format_size(int64_t bytes, char *text, size_t size);
-void vt_format_real(double value, char *text, size_t size);
-
 #endif

@@ -149,6 +149,19 @@ enum vt_status vt_parse_real(const char *text, double *ret, struct vt_error *err
     return VT_OK;
 }
 
+enum vt_status vt_parse_flag(const char *text, bool *ret, struct vt_error *err)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "0", "1", "off", "on"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(words[i], text) == 0) {
+            *ret = i % 2 == 1;
+            return VT_OK;
+        }
+    }
+    return vt_error_set(err, VT_ERR_USAGE, "'%s' is neither yes nor no (true, false, 1, 0)",
+                        vt_plain(text).text);
+}
+
 static const struct unit *find_unit(const struct unit *units, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {

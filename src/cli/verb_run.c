@@ -136,6 +136,13 @@ static void on_phase_end(void *ctx)
     vt_live_phase_end(&printer->live);
 }
 
+static void on_warning(void *ctx, const char *text)
+{
+    close_line(ctx);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "vatio: warning: %s\n", text);
+}
+
 static int print_result(const struct printer *printer, const struct vt_result *result,
                         const char *folder, struct vt_error *err)
 {
@@ -162,8 +169,8 @@ int vt_cli_run_job(const struct vt_options *options, const char *model)
     struct vt_result *result = NULL;
     const char *folder = NULL;
     struct sigaction before[2];
-    struct vt_run_events events = {print_header, print_estimate, on_phase_begin, on_phase_end,
-                                   &printer};
+    struct vt_run_events events = {print_header, print_estimate, on_phase_begin,
+                                   on_phase_end, on_warning,     &printer};
 
     printer.out = printer.job->json ? stderr : stdout;
     memset(&control, 0, sizeof control);

@@ -2,64 +2,8 @@
 #include "load/settings.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-/* Rates beyond these mean a unit was mistaken; in between, every gap fits into 64 bits. */
-#define QPS_MIN 1e-6
-#define QPS_MAX 1e9
-
-void vt_load_settings_default(struct vt_load_settings *settings)
-{
-    *settings = (struct vt_load_settings){
-        .scenario = VT_SINGLESTREAM,
-        .mode = VT_PERFORMANCE,
-        .single_stream_expected_latency_ns = VT_NS_PER_MS,
-        .single_stream_target_latency_percentile = 0.90,
-        .multi_stream_expected_latency_ns = 8 * VT_NS_PER_MS,
-        .multi_stream_target_latency_percentile = 0.99,
-        .multi_stream_samples_per_query = 8,
-        .server_target_qps = 1,
-        .server_target_latency_ns = 100 * VT_NS_PER_MS,
-        .server_target_latency_percentile = 0.99,
-        .offline_expected_qps = 1,
-        .min_duration_ns = 10 * VT_NS_PER_S,
-        .min_query_count = 100,
-        .completion_timeout_ns = 10 * VT_NS_PER_S,
-        .spin_ns = 60 * VT_NS_PER_US,
-    };
-}
-
-static enum vt_status check_qps(const char *field, double qps, struct vt_error *err)
-{
-    if (!(qps >= QPS_MIN && qps <= QPS_MAX)) { /* false for NaN too */
-        return vt_error_set(err, VT_ERR_USAGE, "%s is %g: give a rate from %g to %g per second",
-                            field, qps, QPS_MIN, QPS_MAX);
-    }
-    return VT_OK;
-}
-
-static enum vt_status check_percentile(const char *field, double p, struct vt_error *err)
-{
-    if (!(p > 0 && p < 1)) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "%s is %g: give a fraction between 0 and 1 (0.99 for p99)", field, p);
-    }
-    return VT_OK;
-}
-
-static enum vt_status check_ns(const char *field, int64_t ns, int64_t min, struct vt_error *err)
-{
-    /* Sums of two times stay far from overflow. */
-    const int64_t max = INT64_MAX / 4;
-    if (ns < min || ns > max) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "%s is %" PRId64 " ns: give a time from %" PRId64 " ns to %" PRId64
-                            " ns",
-                            field, ns, min, max);
-    }
-    return VT_OK;
-}
+#include "load/setting_table.h"
 
 static enum vt_status check_count(const char *field, uint64_t n, uint64_t min, uint64_t max,
                                   struct vt_error *err)
@@ -70,43 +14,6 @@ static enum vt_status check_count(const char *field, uint64_t n, uint64_t min, u
                             n, min, max);
     }
     return VT_OK;
-}
-
-static enum vt_status check_scenario(const struct vt_load_settings *s, struct vt_error *err)
-{
-    enum vt_status st = VT_OK;
-    switch (s->scenario) {
-    case VT_OFFLINE:
-        return check_qps("offline_expected_qps", s->offline_expected_qps, err);
-    case VT_SERVER:
-        st = check_qps("server_target_qps", s->server_target_qps, err);
-        if (st == VT_OK) {
-            st = check_ns("server_target_latency_ns", s->server_target_latency_ns, 1, err);
-        }
-        return st != VT_OK ? st
-                           : check_percentile("server_target_latency_percentile",
-                                              s->server_target_latency_percentile, err);
-    case VT_SINGLESTREAM:
-        st = check_ns("single_stream_expected_latency_ns", s->single_stream_expected_latency_ns, 1,
-                      err);
-        return st != VT_OK ? st
-                           : check_percentile("single_stream_target_latency_percentile",
-                                              s->single_stream_target_latency_percentile, err);
-    case VT_MULTISTREAM:
-        st = check_ns("multi_stream_expected_latency_ns", s->multi_stream_expected_latency_ns, 1,
-                      err);
-        if (st == VT_OK) {
-            st = check_percentile("multi_stream_target_latency_percentile",
-                                  s->multi_stream_target_latency_percentile, err);
-        }
-        return st != VT_OK ? st
-                           : check_count("multi_stream_samples_per_query",
-                                         s->multi_stream_samples_per_query, 1, 1u << 20, err);
-    case VT_SCENARIO_COUNT:
-        break;
-    }
-    return vt_error_set(err, VT_ERR_USAGE, "scenario is %d: give a value from 0 to %d",
-                        (int)s->scenario, VT_SCENARIO_COUNT - 1);
 }
 
 static enum vt_status check_library(const struct vt_load_settings *s, uint64_t total,
@@ -126,36 +33,29 @@ static enum vt_status check_library(const struct vt_load_settings *s, uint64_t t
                                      s->accuracy_sample_count_override, 0, total, err);
 }
 
-static enum vt_status check_common(const struct vt_load_settings *s, uint64_t loaded,
-                                   struct vt_error *err)
+/* What the ranges of single settings do not say. */
+static enum vt_status check_together(const struct vt_load_settings *s, uint64_t loaded,
+                                     struct vt_error *err)
 {
-    enum vt_status st = check_ns("min_duration_ns", s->min_duration_ns, 0, err);
-    if (st == VT_OK) {
-        st = check_ns("max_duration_ns", s->max_duration_ns, 0, err);
+    if (s->performance_issue_same && s->performance_issue_unique) {
+        return vt_error_set(
+            err, VT_ERR_USAGE,
+            "performance_issue_same and performance_issue_unique exclude each other: "
+            "set one of them");
     }
-    if (st == VT_OK) {
-        st = check_ns("completion_timeout_ns", s->completion_timeout_ns, 1, err);
+    if (s->scenario == VT_SERVER && s->server_target_latency_ns == 0 && !s->use_token_latencies) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "server_target_latency_ns is 0: give a limit, or limits for tokens "
+                            "with use_token_latencies");
     }
-    if (st == VT_OK) {
-        st = check_ns("spin_ns", s->spin_ns, 0, err);
+    if (s->arrivals == VT_ARRIVALS_TRACE && s->n_arrival_trace == 0) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "arrivals is trace: give the recorded times, at least one");
     }
-    if (st == VT_OK) {
-        st = check_count("min_query_count", s->min_query_count, 1, VT_LOAD_SAMPLES_MAX, err);
-    }
-    if (st == VT_OK && s->performance_issue_same) {
-        st = check_count("performance_issue_same_index", s->performance_issue_same_index, 0,
-                         loaded - 1, err);
-    }
-    if (st == VT_OK && (unsigned)s->mode >= VT_MODE_COUNT) {
-        st = vt_error_set(err, VT_ERR_USAGE, "mode is %d: give a value from 0 to %d", (int)s->mode,
-                          VT_MODE_COUNT - 1);
-    }
-    if (st == VT_OK && s->performance_issue_same && s->performance_issue_unique) {
-        st = vt_error_set(err, VT_ERR_USAGE,
-                          "performance_issue_same and performance_issue_unique exclude each other: "
-                          "set one of them");
-    }
-    return st;
+    return s->performance_issue_same
+               ? check_count("performance_issue_same_index", s->performance_issue_same_index, 0,
+                             loaded - 1, err)
+               : VT_OK;
 }
 
 /* trunc(slack * seconds * qps), in the order in which LoadGen multiplies. */
@@ -224,7 +124,7 @@ enum vt_status vt_load_settings_resolve(const struct vt_load_settings *settings,
                                         struct vt_error *err,
                                         struct vt_load_effective *ret_effective)
 {
-    enum vt_status st = check_scenario(settings, err);
+    enum vt_status st = vt_load_settings_check(settings, err);
     if (st == VT_OK) {
         st = check_library(settings, total_count, performance_count, err);
     }
@@ -233,7 +133,7 @@ enum vt_status vt_load_settings_resolve(const struct vt_load_settings *settings,
     }
     struct vt_load_effective e;
     derive(settings, total_count, performance_count, &e);
-    st = check_common(settings, e.performance_sample_count, err);
+    st = check_together(settings, e.performance_sample_count, err);
     if (st != VT_OK) {
         return st;
     }

@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "mlperf/round.h"
 
 #define FIELD(name) offsetof(struct vt_job, name)
 
 static const char *const mode_choices[] = {"performance", "accuracy", "both", NULL};
+static const char *const rate_words[] = {"auto", NULL};
+/* enum vt_bounded_method */
+static const char *const bounded_methods[] = {"lemire", "division", NULL};
 
 static const struct vt_option options[] = {
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to run", "NAME[,NAME]", 0, 0, NULL,
@@ -17,14 +21,27 @@ static const struct vt_option options[] = {
      "unless --official asks for it under each"},
     {"official", 0, VT_OPTION_FLAG, FIELD(official), "What to run", NULL, 0, 0, NULL, NULL,
      "take the durations and query counts of the MLPerf rules: 10 minutes a scenario and more"},
+    {"round", 0, VT_OPTION_TEXT, FIELD(round), "What to run", "R", 0, 0, NULL, VT_ROUND_LATEST,
+     "the MLPerf round whose seeds, limits and counts are taken: v3.0, v3.1, v4.0, v4.1, v5.0, "
+     "v5.1, v6.0 or v6.1"},
+    {"benchmark", 0, VT_OPTION_TEXT, FIELD(benchmark), "What to run", "NAME", 0, 0, NULL, NULL,
+     "the benchmark that the model is, as the round and the files below call it: resnet50 "
+     "(default: the model's name, if the round has it)"},
+    {"mlperf-conf", 0, VT_OPTION_TEXT, FIELD(mlperf_conf), "What to run", "FILE", 0, 0, NULL, NULL,
+     "an mlperf.conf, over the round's values"},
+    {"user-conf", 0, VT_OPTION_TEXT, FIELD(user_conf), "What to run", "FILE", 0, 0, NULL, NULL,
+     "a user.conf, over that; options that are given win over both"},
+    {"audit-conf", 0, VT_OPTION_TEXT, FIELD(audit_conf), "What to run", "FILE", 0, 0, NULL, NULL,
+     "a compliance test's audit.config, over everything"},
     {"duration", 'd', VT_OPTION_DURATION, FIELD(duration_ns), "What to run", "T", 1e6, 8.64e13,
      NULL, "3s", "run each scenario for at least so long"},
     {"max-duration", 0, VT_OPTION_DURATION, FIELD(max_duration_ns), "What to run", "T", 1e6,
      8.64e13, NULL, "60s",
      "stop a scenario after so long even if it has too few queries to be valid; --official lifts "
      "this limit unless it is given"},
-    {"min-query-count", 0, VT_OPTION_INT, FIELD(min_query_count), "What to run", "N", 1, 1e12, NULL,
-     NULL, "queries a scenario needs to be valid (default: what early stopping needs)"},
+    {"min-query-count", 0, VT_OPTION_INT, FIELD(min_query_count), "What to run", "N", 1,
+     4294967295.0, NULL, NULL,
+     "queries a scenario needs to be valid (default: what early stopping needs)"},
     {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1, 65536,
      NULL, "8", "samples in a MultiStream query"},
 
@@ -43,8 +60,9 @@ static const struct vt_option options[] = {
     {"batch-delay-us", 0, VT_OPTION_INT, FIELD(batch_delay_us), "Model and engine", "US", 0, 1e7,
      NULL, "0", "Server: let a batch that is not full wait so long for more samples"},
 
-    {"target-qps", 'q', VT_OPTION_REAL, FIELD(target_qps), "Load", "Q", 1e-6, 1e9, NULL, NULL,
-     "Server: queries a second (default: search for the highest valid rate)"},
+    {"target-qps", 'q', VT_OPTION_REAL, FIELD(target_qps), "Load", "Q", 1e-6, 1e9, rate_words, NULL,
+     "Server: queries a second, or auto: search for the highest valid rate (default: a "
+     "configuration file's, else auto)"},
     {"max-latency", 0, VT_OPTION_DURATION, FIELD(max_latency_ns), "Load", "T", 1e3, 3.6e12, NULL,
      NULL,
      "Server: bound of the p99 latency (default: the task's, else ten times the p90 of a single "
@@ -54,6 +72,32 @@ static const struct vt_option options[] = {
      "when the engine does not compute on this machine's CPUs"},
     {"timeout", 0, VT_OPTION_DURATION, FIELD(timeout_ns), "Load", "T", 1e6, 8.64e13, NULL, "60s",
      "give up on a sample that was not answered for so long"},
+    {"arrivals", 0, VT_OPTION_TEXT, FIELD(arrivals), "Load", "KIND", 0, 0, NULL, "poisson",
+     "Server: when queries come: poisson, constant (evenly spaced) or trace:FILE (a CSV file of "
+     "seconds, one a line)"},
+    {"issue-threads", 0, VT_OPTION_INT, FIELD(issue_threads), "Load", "N", 0, 1024, NULL, "0",
+     "Server: threads that issue queries; 0 is the one that runs the load"},
+    {"coalesce", 0, VT_OPTION_FLAG, FIELD(coalesce), "Load", NULL, 0, 0, NULL, NULL,
+     "Server: queries that are due go out together"},
+    {"tokens", 0, VT_OPTION_FLAG, FIELD(tokens), "Load", NULL, 0, 0, NULL, NULL,
+     "measure the latencies of the first token and of the others"},
+    {"ttft-latency", 0, VT_OPTION_DURATION, FIELD(ttft_latency_ns), "Load", "T", 1, 3.6e12, NULL,
+     NULL, "Server: bound of the time to the first token (default: the benchmark's, else 100 ms)"},
+    {"tpot-latency", 0, VT_OPTION_DURATION, FIELD(tpot_latency_ns), "Load", "T", 1, 3.6e12, NULL,
+     NULL, "Server: bound of the time a further token (default: the benchmark's, else 100 ms)"},
+    {"bounded-method", 0, VT_OPTION_CHOICE, FIELD(bounded_method), "Load", "METHOD", 0, 0,
+     bounded_methods, "lemire",
+     "how bounded random integers are drawn: lemire as libstdc++ 11 and later, division as before"},
+    {"memory-limit", 0, VT_OPTION_SIZE, FIELD(memory_limit), "Load", "SIZE", 0, 1e15, NULL, NULL,
+     "keep records beyond so much on disk (default: all in memory)"},
+    {"spill-dir", 0, VT_OPTION_TEXT, FIELD(spill_dir), "Load", "DIR", 0, 0, NULL, NULL,
+     "where they lie then (default: TMPDIR or /var/tmp)"},
+    {"fifo", 0, VT_OPTION_INT, FIELD(fifo), "Load", "PRIORITY", 0, 99, NULL, "0",
+     "real-time priority (SCHED_FIFO) of the issuing threads; 0 leaves them as they are"},
+    {"pin", 0, VT_OPTION_TEXT, FIELD(pin), "Load", "CPULIST", 0, 0, NULL, NULL,
+     "CPUs of the issuing threads, one after the other: 0-3,8"},
+    {"set", 0, VT_OPTION_LIST, FIELD(sets), "Load", "KEY=VALUE", 0, 0, NULL, NULL,
+     "any setting by the name that LoadGen's TestSettings gives it: min_duration_ms=1000"},
 
     {"workload", 'w', VT_OPTION_TEXT, FIELD(workload), "Data", "W", 0, 0, NULL, NULL,
      "a workload that `vatio list` names (default: from the model and the dataset)"},
@@ -98,6 +142,8 @@ static const struct vt_option options[] = {
      "folder for result.json, records and logs (default: runs/<time>-<model>)"},
     {"json", 0, VT_OPTION_FLAG, FIELD(json), "Result", NULL, 0, 0, NULL, NULL,
      "print result.json on standard output and nothing else there"},
+    {"trace", 0, VT_OPTION_FLAG, FIELD(trace), "Result", NULL, 0, 0, NULL, NULL,
+     "write a trace of every sample for Chrome's viewer, mlperf_log_trace.json"},
     {"model", 'm', VT_OPTION_TEXT, FIELD(model), "Model and engine", "MODEL", 0, 0, NULL, NULL,
      "the model, for job files; on the command line it is the first argument"},
 };

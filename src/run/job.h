@@ -14,6 +14,11 @@ struct vt_job {
     const char *scenario; /* "all", or names joined by commas */
     int mode;             /* enum vt_job_mode */
     bool official;
+    const char *round;
+    const char *benchmark; /* NULL: the model's name */
+    const char *mlperf_conf;
+    const char *user_conf;
+    const char *audit_conf;
     int64_t duration_ns;
     int64_t max_duration_ns;
     int64_t min_query_count; /* 0: what early stopping needs */
@@ -32,6 +37,18 @@ struct vt_job {
     int64_t max_latency_ns;
     int64_t spin_us; /* -1: chosen */
     int64_t timeout_ns;
+    const char *arrivals;     /* "poisson", "constant", "trace:FILE" */
+    struct vt_text_list sets; /* KEY=VALUE of load/setting_table.h */
+    int64_t issue_threads;
+    bool coalesce;
+    bool tokens;
+    int64_t ttft_latency_ns;
+    int64_t tpot_latency_ns;
+    int bounded_method;   /* enum vt_bounded_method */
+    int64_t memory_limit; /* bytes of records; 0: any */
+    const char *spill_dir;
+    int64_t fifo;    /* priority; 0: none */
+    const char *pin; /* CPUs */
     /* the data */
     const char *workload;
     const char *dataset;
@@ -55,6 +72,7 @@ struct vt_job {
     /* the result */
     const char *output;
     bool json;
+    bool trace;
 };
 
 enum vt_job_mode {

@@ -137,6 +137,9 @@ static enum vt_status run_offline(struct vt_measure *measure, struct vt_load_set
     struct vt_load_settings trial = *settings;
     struct vt_load_report *report;
 
+    if (vt_scenario_offline_rate_given(measure->session)) {
+        return run_load(measure, settings, err, ret_report);
+    }
     trial.min_duration_ns = settings->min_duration_ns / 10;
     trial.min_query_count = 1;
     enum vt_status status = run_load(measure, &trial, err, &report);

@@ -16,6 +16,7 @@
 struct run {
     struct vt_result result;
     struct vt_job job;
+    struct vt_load_plan plan;
     struct vt_session session;
     struct vt_qsl qsl;
     struct vt_measure measure;
@@ -81,36 +82,35 @@ static void describe_session(struct run *run)
     result->batch = run->measure.probe.batch;
 }
 
-static bool wants_accuracy(const struct run *run)
+static bool wants_accuracy(const struct run *run, int i)
 {
-    return run->job.mode != VT_JOB_PERFORMANCE && run->session.info.has_quality;
+    enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
+    return run->wanted[i] && mode != VT_JOB_PERFORMANCE && run->session.info.has_quality;
 }
 
-static bool wants_performance(const struct run *run)
+static bool wants_performance(const struct run *run, int i)
 {
-    return run->job.mode != VT_JOB_ACCURACY;
+    enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
+    return run->wanted[i] && mode != VT_JOB_ACCURACY;
 }
 
 /* The sum over everything that is going to run. */
 static int64_t estimate_total(const struct run *run)
 {
     int64_t total = 0;
-    bool accuracy = wants_accuracy(run);
+    bool accuracy = true;
 
     for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
         struct vt_load_settings settings;
         enum vt_scenario scenario = (enum vt_scenario)i;
-        if (!run->wanted[i]) {
-            continue;
-        }
-        if (accuracy) {
+        if (accuracy && wants_accuracy(run, i)) {
             vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_ACCURACY,
                                  &settings);
             total += vt_scenario_expected_ns(&settings, &run->measure.probe,
                                              run->session.info.total_count);
             accuracy = run->job.official;
         }
-        if (wants_performance(run)) {
+        if (wants_performance(run, i)) {
             vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_PERFORMANCE,
                                  &settings);
             total += vt_scenario_expected_ns(&settings, &run->measure.probe, 0);
@@ -141,16 +141,16 @@ static enum vt_status measure_entry(struct run *run, enum vt_scenario scenario, 
 static enum vt_status measure_all(struct run *run, struct vt_error *err)
 {
     enum vt_status status = VT_OK;
-    bool accuracy = wants_accuracy(run);
+    bool accuracy = true;
 
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
-        if (run->wanted[i] && accuracy && !run->result.partial) {
+        if (accuracy && wants_accuracy(run, i) && !run->result.partial) {
             status = measure_entry(run, (enum vt_scenario)i, VT_ACCURACY, err);
             accuracy = run->job.official;
         }
     }
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
-        if (run->wanted[i] && wants_performance(run) && !run->result.partial) {
+        if (wants_performance(run, i) && !run->result.partial) {
             status = measure_entry(run, (enum vt_scenario)i, VT_PERFORMANCE, err);
         }
     }
@@ -165,6 +165,12 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     enum vt_status status = vt_job_scenarios(&run->job, err, run->wanted);
     if (status == VT_OK) {
         status = vt_session_open(&run->session, &run->job, model, err);
+    }
+    if (status == VT_OK) {
+        const struct vt_conf_warnings warnings = {events->warning, events->ctx};
+        status = vt_load_plan_init(&run->plan, options, vt_model_source_name(&run->session.source),
+                                   &warnings, err);
+        run->session.plan = &run->plan;
     }
     if (status != VT_OK) {
         return status;
@@ -209,9 +215,6 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
     run->job = *(const struct vt_job *)options->values;
-    if (run->job.official && !vt_options_given(options, "max-duration")) {
-        run->job.max_duration_ns = 0;
-    }
     run->measure = (struct vt_measure){
         .session = &run->session, .qsl = &run->qsl, .control = control, .events = events};
     enum vt_status status = prepare(run, options, model, err);
@@ -251,6 +254,7 @@ void vt_run_result_free(struct vt_result *result)
     }
     vt_result_release(&run->result);
     vt_session_close(&run->session);
+    vt_load_plan_release(&run->plan);
     vt_save_release(&run->save);
     vt_free(run);
 }

@@ -28,6 +28,8 @@ struct vt_run_events {
     void (*estimate)(void *ctx, const struct vt_result *result, int64_t total_ns);
     void (*phase_begin)(void *ctx, const struct vt_run_phase *phase);
     void (*phase_end)(void *ctx);
+    /* Something that is probably not meant, one line: a misspelt key of a configuration file. */
+    void (*warning)(void *ctx, const char *text);
     void *ctx;
 };
 

@@ -11,8 +11,9 @@
 
 int64_t vt_scenario_latency_bound(const struct vt_session *session, const struct vt_probe *probe)
 {
-    if (session->job->max_latency_ns > 0) {
-        return session->job->max_latency_ns;
+    const int64_t asked = session->plan->asked[VT_SERVER].server_target_latency_ns;
+    if (asked != VT_PLAN_NO_TIME) {
+        return asked;
     }
     if (session->info.latency_bound_ns > 0) {
         return session->info.latency_bound_ns;
@@ -21,61 +22,95 @@ int64_t vt_scenario_latency_bound(const struct vt_session *session, const struct
     return bound > LATENCY_BOUND_LEAST ? bound : LATENCY_BOUND_LEAST;
 }
 
-static uint64_t min_queries(const struct vt_job *job, enum vt_scenario scenario)
+bool vt_scenario_offline_rate_given(const struct vt_session *session)
 {
-    if (job->min_query_count > 0) {
-        return (uint64_t)job->min_query_count;
-    }
+    return session->plan->asked[VT_OFFLINE].offline_expected_qps > 0;
+}
+
+static uint64_t min_queries(enum vt_scenario scenario)
+{
     switch (scenario) {
     case VT_OFFLINE:
-        return job->official ? VT_ROUND_OFFLINE_SAMPLES : 1;
+        return 1;
     case VT_SINGLESTREAM:
-        return job->official ? VT_ROUND_DEFAULT_QUERIES : VT_QUERIES_FOR_P90;
-    case VT_MULTISTREAM:
-        return VT_ROUND_MULTISTREAM_QUERIES;
+        return VT_QUERIES_FOR_P90;
     default:
         return VT_QUERIES_FOR_P99;
     }
+}
+
+/* Durations and counts that the job left open. */
+static void fill_amounts(const struct vt_session *session, struct vt_load_settings *s)
+{
+    const struct vt_job *job = session->job;
+    const struct vt_load_settings *round = &session->plan->round_settings[s->scenario];
+    const uint64_t total = session->info.total_count;
+
+    if (s->min_duration_ns == VT_PLAN_NO_TIME) {
+        s->min_duration_ns = job->duration_ns;
+    }
+    if (s->max_duration_ns == VT_PLAN_NO_TIME) {
+        s->max_duration_ns = job->official ? 0 : job->max_duration_ns;
+    }
+    if (s->min_query_count == VT_PLAN_NO_COUNT) {
+        s->min_query_count = min_queries(s->scenario);
+    }
+    if (s->performance_sample_count_override == VT_PLAN_NO_COUNT) {
+        /* A smaller data set than the benchmark's is loaded as its workload likes. */
+        const uint64_t wanted = round->performance_sample_count_override;
+        s->performance_sample_count_override =
+            session->plan->benchmark_known && wanted <= total ? wanted : 0;
+    }
+    if (s->accuracy_sample_count_override == round->accuracy_sample_count_override &&
+        s->accuracy_sample_count_override > total) {
+        s->accuracy_sample_count_override = 0;
+    }
+    if (s->completion_timeout_ns == VT_PLAN_NO_TIME) {
+        s->completion_timeout_ns = job->timeout_ns;
+    }
+    if (s->spin_ns == VT_PLAN_NO_TIME) {
+        s->spin_ns = session->caps.uses_cpu ? 0 : SPIN_NS;
+    }
+}
+
+/* Expectations that the job left open: what the probe showed. */
+static void fill_expectations(const struct vt_session *session, const struct vt_probe *probe,
+                              struct vt_load_settings *s)
+{
+    if (s->single_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
+        s->single_stream_expected_latency_ns = probe->single_p90_ns > 0 ? probe->single_p90_ns : 1;
+    }
+    if (s->multi_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
+        s->multi_stream_expected_latency_ns =
+            (int64_t)(s->multi_stream_samples_per_query / probe->samples_per_s * 1e9) + 1;
+    }
+    if (s->offline_expected_qps <= 0) {
+        s->offline_expected_qps = probe->samples_per_s;
+    }
+    if (s->server_target_qps <= 0) {
+        /* Any rate does for accuracy; half of what the system can is safe. */
+        s->server_target_qps = s->mode == VT_ACCURACY     ? probe->samples_per_s / 2
+                               : s->scenario == VT_SERVER ? 0
+                                                          : 1;
+    }
+    s->server_target_latency_ns = vt_scenario_latency_bound(session, probe);
 }
 
 void vt_scenario_settings(const struct vt_session *session, const struct vt_probe *probe,
                           enum vt_scenario scenario, enum vt_mode mode,
                           struct vt_load_settings *ret_settings)
 {
-    const struct vt_job *job = session->job;
-    struct vt_load_settings *s = ret_settings;
-    int64_t duration = job->duration_ns;
+    struct vt_load_settings s = session->plan->asked[scenario];
 
-    vt_load_settings_default(s);
-    if (job->official && duration < VT_ROUND_MIN_DURATION_NS) {
-        duration = VT_ROUND_MIN_DURATION_NS;
+    s.scenario = scenario;
+    s.mode = mode;
+    fill_amounts(session, &s);
+    fill_expectations(session, probe, &s);
+    if (mode == VT_ACCURACY) {
+        /* Every sample is asked for once, however long that takes. */
+        s.max_duration_ns = 0;
     }
-    s->scenario = scenario;
-    s->mode = mode;
-    s->single_stream_expected_latency_ns = probe->single_p90_ns > 0 ? probe->single_p90_ns : 1;
-    s->multi_stream_samples_per_query = (uint32_t)job->samples_per_query;
-    s->multi_stream_expected_latency_ns =
-        (int64_t)((double)job->samples_per_query / probe->samples_per_s * 1e9) + 1;
-    s->server_target_qps = job->target_qps;
-    s->server_target_latency_ns = vt_scenario_latency_bound(session, probe);
-    s->offline_expected_qps = probe->samples_per_s;
-    s->min_duration_ns = duration;
-    /* In accuracy mode every sample is asked for once, however long that takes. */
-    s->max_duration_ns = mode == VT_ACCURACY ? 0 : job->max_duration_ns;
-    s->min_query_count = min_queries(job, scenario);
-    s->qsl_rng_seed = VT_ROUND_QSL_SEED;
-    s->sample_index_rng_seed = VT_ROUND_SAMPLE_SEED;
-    s->schedule_rng_seed = VT_ROUND_SCHEDULE_SEED;
-    s->completion_timeout_ns = job->timeout_ns;
-    if (job->spin_us >= 0) {
-        s->spin_ns = job->spin_us * VT_NS_PER_US;
-    } else {
-        s->spin_ns = session->caps.uses_cpu ? 0 : SPIN_NS;
-    }
-    if (mode == VT_ACCURACY && scenario == VT_SERVER && s->server_target_qps <= 0) {
-        /* Any rate does for accuracy; half of what the system can is safe. */
-        s->server_target_qps = probe->samples_per_s / 2;
-    }
+    *ret_settings = s;
 }
 
 static int64_t at_least(int64_t duration_ns, double queries, double query_ns)

@@ -9,17 +9,6 @@
 #include "core/report.h"
 #include "run/session.h"
 
-/* The round whose rules are kept, and its numbers (mlperf.conf of that round). */
-#define VT_ROUND                     "v6.1"
-#define VT_ROUND_QSL_SEED            UINT64_C(2085463073848966840)
-#define VT_ROUND_SAMPLE_SEED         UINT64_C(2747215439041700203)
-#define VT_ROUND_SCHEDULE_SEED       UINT64_C(16159082839903944936)
-#define VT_ROUND_MIN_DURATION_NS     (INT64_C(600) * 1000000000)
-#define VT_ROUND_SAMPLES_PER_QUERY   8
-#define VT_ROUND_OFFLINE_SAMPLES     24576
-#define VT_ROUND_MULTISTREAM_QUERIES 662
-#define VT_ROUND_DEFAULT_QUERIES     100
-
 /*
  * The fewest queries with which early stopping can pass at 99 % confidence when one is over the
  * latency: H(1) + 1 of docs on early stopping, for p90 and p99.
@@ -41,6 +30,9 @@ void vt_scenario_settings(const struct vt_session *session, const struct vt_prob
 
 /* The bound of Server's p99 latency: the user's, the task's, or ten times the single p90. */
 int64_t vt_scenario_latency_bound(const struct vt_session *session, const struct vt_probe *probe);
+
+/* Whether the job says how fast Offline will be; else it is measured. */
+bool vt_scenario_offline_rate_given(const struct vt_session *session);
 
 /* How long a run with these settings will probably take. */
 int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,

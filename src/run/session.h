@@ -10,6 +10,7 @@
 #include "engine/registry.h"
 #include "graph/graph.h"
 #include "run/job.h"
+#include "run/load_plan.h"
 #include "run/model_source.h"
 #include "sut/sut.h"
 #include "workload/registry.h"
@@ -18,6 +19,7 @@
 
 struct vt_session {
     const struct vt_job *job;
+    const struct vt_load_plan *plan; /* borrowed; set behind vt_session_open */
     struct vt_model_source source;
     struct vt_bundle bundle;
     struct vt_model *model;              /* the importer's view; NULL when it cannot read the model

@@ -104,6 +104,47 @@ static void options_out_of_range(void **state)
     no_output_appeared();
 }
 
+static void write_text(const char *name, const char *text)
+{
+    write_work_file(name, text, strlen(text));
+}
+
+static void configuration_files_that_are_wrong(void **state)
+{
+    (void)state;
+    write_text("user.conf", "# mine\n*.Server.target_qps=5\n");
+    assert_one_error(vatio("run", "digits", "--user-conf", "user.conf", NULL), 3,
+                     "user.conf:2: '*.Server.target_qps=5': the '='");
+    write_text("user.conf", "*.*.min_query_count = 0\n");
+    assert_one_error(vatio("run", "digits", "--user-conf", "user.conf", NULL), 3,
+                     "user.conf:1: min_query_count is 0: give a value from 1 to 4294967295");
+    write_text("audit.config", "*.*.mode = two\n");
+    assert_one_error(vatio("run", "digits", "--audit-conf", "audit.config", NULL), 3,
+                     "audit.config:1: 'two' is neither");
+    write_text("trace.csv", "2\n1\n");
+    assert_one_error(vatio("run", "digits", "--arrivals", "trace:trace.csv", NULL), 3,
+                     "trace.csv:2: ");
+    assert_one_error(vatio("run", "digits", "--mlperf-conf", "nowhere.conf", NULL), 3,
+                     "nowhere.conf: no such file");
+    assert_one_error(vatio("run", "digits", "--round", "v1.0", NULL), 2, "v3.0, v3.1");
+    assert_one_error(vatio("run", "digits", "--set", "min_duraton_ms=5", NULL), 2,
+                     "did you mean 'min_duration_ms'?");
+    no_output_appeared();
+}
+
+static void a_misspelt_key_is_a_warning(void **state)
+{
+    (void)state;
+    write_text("user.conf", "*.Server.target_qsp = 5\n*.*.min_query_count = 70\n");
+    struct outcome outcome =
+        vatio("run", "digits", "-s", "singlestream", "--mode", "performance", "--duration", "50ms",
+              "--user-conf", "user.conf", "--set", "min_duration_ms=20", "-o", "warned", NULL);
+    assert_int_equal(outcome.code, 0);
+    assert_string_equal(outcome.err, "vatio: warning: user.conf:1: unknown key 'target_qsp'; did "
+                                     "you mean 'target_qps'?\n");
+    outcome_free(&outcome);
+}
+
 static void shapes_that_do_not_fit(void **state)
 {
     (void)state;
@@ -172,9 +213,14 @@ static void files_that_are_no_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_that_are_none),          cmocka_unit_test(an_unknown_operator),
-        cmocka_unit_test(options_out_of_range),          cmocka_unit_test(shapes_that_do_not_fit),
-        cmocka_unit_test(output_that_cannot_be_written), cmocka_unit_test(a_full_disk),
+        cmocka_unit_test(models_that_are_none),
+        cmocka_unit_test(an_unknown_operator),
+        cmocka_unit_test(options_out_of_range),
+        cmocka_unit_test(configuration_files_that_are_wrong),
+        cmocka_unit_test(a_misspelt_key_is_a_warning),
+        cmocka_unit_test(shapes_that_do_not_fit),
+        cmocka_unit_test(output_that_cannot_be_written),
+        cmocka_unit_test(a_full_disk),
         cmocka_unit_test(files_that_are_no_records),
     };
     return cmocka_run_group_tests(tests, read_model, remove_work_folder);

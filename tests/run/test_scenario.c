@@ -5,17 +5,75 @@
 #include "base/clock.h"
 #include "run/rules.h"
 #include "run/scenario.h"
+#include "vt_torture.h"
 
 static const struct vt_probe probe = {
     .single_p90_ns = 2 * VT_NS_PER_MS, .batch = 8, .samples_per_s = 1000};
 
-static struct vt_job job_of(int64_t duration_ns)
+/* A job as a command line gives it, and a session as far as settings and rules look at it. */
+struct fixture {
+    struct vt_options options;
+    struct vt_job job;
+    struct vt_load_plan plan;
+    struct vt_session session;
+    char warned[512];
+};
+
+static void keep_warning(void *ctx, const char *text)
 {
-    return (struct vt_job){.duration_ns = duration_ns,
-                           .max_duration_ns = 60 * VT_NS_PER_S,
-                           .samples_per_query = 8,
-                           .spin_us = -1,
-                           .timeout_ns = VT_NS_PER_S};
+    struct fixture *f = ctx;
+    (void)snprintf(f->warned, sizeof f->warned, "%s", text);
+}
+
+/* `arguments` are separated by single blanks; the texts live in the fixture's static copy. */
+static enum vt_status try_job(struct fixture *f, const char *model, const char *arguments,
+                              struct vt_error *err)
+{
+    static char copy[1024];
+    const char *argv[32] = {"run"};
+    int argc = 1;
+    memset(f, 0, sizeof *f);
+    (void)snprintf(copy, sizeof copy, "%s", arguments);
+    for (char *word = strtok(copy, " "); word != NULL && argc < 32; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    enum vt_status status = vt_options_init(&f->options, vt_job_options(), &f->job, err);
+    if (status == VT_OK) {
+        status = vt_options_parse(&f->options, argc, argv, err);
+    }
+    if (status == VT_OK) {
+        const struct vt_conf_warnings warnings = {keep_warning, f};
+        status = vt_load_plan_init(&f->plan, &f->options, model, &warnings, err);
+    }
+    f->session =
+        (struct vt_session){.job = &f->job, .plan = &f->plan, .source = {.argument = model}};
+    f->session.info.total_count = 2000;
+    return status;
+}
+
+static void close_job(struct fixture *f)
+{
+    vt_load_plan_release(&f->plan);
+    vt_options_release(&f->options);
+}
+
+static void open_job(struct fixture *f, const char *model, const char *arguments)
+{
+    struct vt_error err = VT_ERROR_INIT;
+    if (try_job(f, model, arguments, &err) != VT_OK) {
+        fail_msg("%s: %s", arguments, err.text);
+    }
+}
+
+static void refused(const char *arguments, enum vt_status status, const char *why)
+{
+    struct fixture f;
+    struct vt_error err = VT_ERROR_INIT;
+    assert_int_equal(try_job(&f, "mine.onnx", arguments, &err), status);
+    if (strstr(err.text, why) == NULL) {
+        fail_msg("'%s' does not say '%s'", err.text, why);
+    }
+    close_job(&f);
 }
 
 static struct vt_load_settings settings_of(const struct vt_session *session,
@@ -29,91 +87,343 @@ static struct vt_load_settings settings_of(const struct vt_session *session,
 static void a_short_job_needs_what_early_stopping_needs(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(3 * VT_NS_PER_S);
-    struct vt_session session = {.job = &job};
-
-    struct vt_load_settings s = settings_of(&session, VT_SINGLESTREAM, VT_PERFORMANCE);
+    struct fixture f;
+    open_job(&f, "mine.onnx", "");
+    struct vt_load_settings s = settings_of(&f.session, VT_SINGLESTREAM, VT_PERFORMANCE);
     assert_int_equal(s.min_query_count, 64);
     assert_int_equal(s.min_duration_ns, 3 * VT_NS_PER_S);
     assert_int_equal(s.single_stream_expected_latency_ns, 2 * VT_NS_PER_MS);
     assert_int_equal(s.max_duration_ns, 60 * VT_NS_PER_S);
-    s = settings_of(&session, VT_MULTISTREAM, VT_PERFORMANCE);
+    assert_int_equal(s.completion_timeout_ns, 60 * VT_NS_PER_S);
+    s = settings_of(&f.session, VT_MULTISTREAM, VT_PERFORMANCE);
     assert_int_equal(s.min_query_count, 662);
     assert_int_equal(s.multi_stream_samples_per_query, 8);
-    s = settings_of(&session, VT_SERVER, VT_PERFORMANCE);
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
     assert_int_equal(s.min_query_count, 662);
-    s = settings_of(&session, VT_OFFLINE, VT_PERFORMANCE);
+    assert_true(s.server_target_qps == 0);
+    s = settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE);
     assert_int_equal(s.min_query_count, 1);
+    assert_false(vt_scenario_offline_rate_given(&f.session));
     /* mlperf.conf of the round. */
     assert_true(s.qsl_rng_seed == UINT64_C(2085463073848966840));
     assert_true(s.sample_index_rng_seed == UINT64_C(2747215439041700203));
     assert_true(s.schedule_rng_seed == UINT64_C(16159082839903944936));
-    s = settings_of(&session, VT_OFFLINE, VT_ACCURACY);
+    s = settings_of(&f.session, VT_OFFLINE, VT_ACCURACY);
     assert_int_equal(s.max_duration_ns, 0);
+    s = settings_of(&f.session, VT_SERVER, VT_ACCURACY);
+    assert_true(s.server_target_qps == 500);
+    close_job(&f);
 }
 
 static void official_takes_the_rules_numbers(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(3 * VT_NS_PER_S);
-    struct vt_session session = {.job = &job};
-    job.official = true;
-
-    struct vt_load_settings s = settings_of(&session, VT_OFFLINE, VT_PERFORMANCE);
+    struct fixture f;
+    open_job(&f, "mine.onnx", "--official");
+    struct vt_load_settings s = settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE);
     assert_int_equal(s.min_duration_ns, 600 * VT_NS_PER_S);
+    assert_int_equal(s.max_duration_ns, 0);
     assert_int_equal(s.min_query_count, 24576);
-    s = settings_of(&session, VT_SINGLESTREAM, VT_PERFORMANCE);
+    s = settings_of(&f.session, VT_SINGLESTREAM, VT_PERFORMANCE);
     assert_int_equal(s.min_query_count, 100);
-    job.duration_ns = 700 * VT_NS_PER_S;
-    s = settings_of(&session, VT_SERVER, VT_PERFORMANCE);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--official --duration 700s --max-duration 2h");
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
     assert_int_equal(s.min_duration_ns, 700 * VT_NS_PER_S);
+    assert_int_equal(s.max_duration_ns, 7200 * VT_NS_PER_S);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--official --duration 5s");
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.min_duration_ns, 600 * VT_NS_PER_S);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--official --round v3.0");
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.min_query_count, 270336);
+    assert_true(s.schedule_rng_seed == UINT64_C(12134888396634371638));
+    close_job(&f);
+    open_job(&f, "bert.onnx", "--official");
+    assert_int_equal(settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE).min_query_count, 10833);
+    close_job(&f);
+}
+
+static void a_benchmark_brings_its_limits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_job(&f, "resnet50.onnx", "");
+    struct vt_load_settings s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_string_equal(f.plan.benchmark, "resnet50");
+    assert_int_equal(s.server_target_latency_ns, 15 * VT_NS_PER_MS);
+    assert_int_equal(s.performance_sample_count_override, 1024);
+    assert_int_equal(s.min_duration_ns, 3 * VT_NS_PER_S);
+    f.session.info.total_count = 500; /* fewer than the benchmark loads */
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.performance_sample_count_override, 0);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--benchmark llama2-70b-interactive --tpot-latency 50ms");
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_true(s.use_token_latencies && s.sample_concatenate_permutation);
+    assert_int_equal(s.server_target_latency_ns, 0);
+    assert_int_equal(s.server_ttft_latency_ns, 450 * VT_NS_PER_MS);
+    assert_int_equal(s.server_tpot_latency_ns, 50 * VT_NS_PER_MS);
+    close_job(&f);
 }
 
 static void the_latency_bound_is_the_users_the_tasks_or_measured(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(VT_NS_PER_S);
-    struct vt_session session = {.job = &job};
+    struct fixture f;
     struct vt_probe fast = {.single_p90_ns = 1000, .batch = 1, .samples_per_s = 1e6};
-
-    assert_int_equal(vt_scenario_latency_bound(&session, &probe), 20 * VT_NS_PER_MS);
-    assert_int_equal(vt_scenario_latency_bound(&session, &fast), 10 * VT_NS_PER_MS);
-    session.info.latency_bound_ns = 15 * VT_NS_PER_MS;
-    assert_int_equal(vt_scenario_latency_bound(&session, &fast), 15 * VT_NS_PER_MS);
-    job.max_latency_ns = 7 * VT_NS_PER_MS;
-    assert_int_equal(vt_scenario_latency_bound(&session, &fast), 7 * VT_NS_PER_MS);
+    open_job(&f, "mine.onnx", "");
+    assert_int_equal(vt_scenario_latency_bound(&f.session, &probe), 20 * VT_NS_PER_MS);
+    assert_int_equal(vt_scenario_latency_bound(&f.session, &fast), 10 * VT_NS_PER_MS);
+    f.session.info.latency_bound_ns = 15 * VT_NS_PER_MS;
+    assert_int_equal(vt_scenario_latency_bound(&f.session, &fast), 15 * VT_NS_PER_MS);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--max-latency 7ms");
+    f.session.info.latency_bound_ns = 15 * VT_NS_PER_MS;
+    assert_int_equal(vt_scenario_latency_bound(&f.session, &fast), 7 * VT_NS_PER_MS);
+    close_job(&f);
 }
 
 static void spinning_is_for_engines_off_the_cpu(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(VT_NS_PER_S);
-    struct vt_session session = {.job = &job};
-
-    assert_true(settings_of(&session, VT_SERVER, VT_PERFORMANCE).spin_ns > 0);
-    session.caps.uses_cpu = true;
-    assert_int_equal(settings_of(&session, VT_SERVER, VT_PERFORMANCE).spin_ns, 0);
-    job.spin_us = 5;
-    assert_int_equal(settings_of(&session, VT_SERVER, VT_PERFORMANCE).spin_ns, 5 * VT_NS_PER_US);
+    struct fixture f;
+    open_job(&f, "mine.onnx", "");
+    assert_true(settings_of(&f.session, VT_SERVER, VT_PERFORMANCE).spin_ns > 0);
+    f.session.caps.uses_cpu = true;
+    assert_int_equal(settings_of(&f.session, VT_SERVER, VT_PERFORMANCE).spin_ns, 0);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--spin-us 5");
+    f.session.caps.uses_cpu = true;
+    assert_int_equal(settings_of(&f.session, VT_SERVER, VT_PERFORMANCE).spin_ns, 5 * VT_NS_PER_US);
+    close_job(&f);
 }
 
 static void the_estimate_follows_the_slower_limit(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(VT_NS_PER_S);
-    struct vt_session session = {.job = &job};
-
+    struct fixture f;
+    open_job(&f, "mine.onnx", "--duration 1s");
     /* 64 queries of 2 ms are over before the second is. */
-    struct vt_load_settings s = settings_of(&session, VT_SINGLESTREAM, VT_PERFORMANCE);
+    struct vt_load_settings s = settings_of(&f.session, VT_SINGLESTREAM, VT_PERFORMANCE);
     assert_int_equal(vt_scenario_expected_ns(&s, &probe, 0), VT_NS_PER_S);
     /* 662 queries of 8 samples at 1000 samples/s take 5.296 s. */
-    s = settings_of(&session, VT_MULTISTREAM, VT_PERFORMANCE);
+    s = settings_of(&f.session, VT_MULTISTREAM, VT_PERFORMANCE);
     assert_true(llabs(vt_scenario_expected_ns(&s, &probe, 0) - 5296 * VT_NS_PER_MS) < VT_NS_PER_MS);
-    s = settings_of(&session, VT_OFFLINE, VT_ACCURACY);
+    s = settings_of(&f.session, VT_OFFLINE, VT_ACCURACY);
     assert_true(llabs(vt_scenario_expected_ns(&s, &probe, 2000) - 2 * VT_NS_PER_S) < VT_NS_PER_MS);
-    job.max_duration_ns = 4 * VT_NS_PER_S;
-    s = settings_of(&session, VT_MULTISTREAM, VT_PERFORMANCE);
+    close_job(&f);
+    open_job(&f, "mine.onnx", "--duration 1s --max-duration 4s");
+    s = settings_of(&f.session, VT_MULTISTREAM, VT_PERFORMANCE);
     assert_int_equal(vt_scenario_expected_ns(&s, &probe, 0), 4 * VT_NS_PER_S);
+    close_job(&f);
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+    static char paths[4][128];
+    static int next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "test_scenario_%s", name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+/* Round < --mlperf-conf < --user-conf < options < --audit-conf. */
+static void the_later_source_wins(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char arguments[512];
+    const char *mlperf = write_file("mlperf.conf", "*.*.schedule_rng_seed = 1\n"
+                                                   "*.Server.target_latency = 31\n"
+                                                   "*.*.min_query_count = 32\n"
+                                                   "*.*.min_duration = 33\n"
+                                                   "*.Server.target_latency_percentile = 97\n");
+    const char *user = write_file("user.conf", "*.Server.target_qps = 41\n"
+                                               "resnet50.Server.target_latency = 42\n"
+                                               "*.*.min_query_count = 43\n"
+                                               "*.Offline.target_qps = 44\n"
+                                               "*.*.mode = 1\n");
+    const char *audit = write_file("audit.config", "*.*.min_query_count = 51\n"
+                                                   "*.*.mode = 2\n"
+                                                   "*.*.accuracy_log_sampling_target = 52\n");
+
+    (void)snprintf(arguments, sizeof arguments, "--mlperf-conf %s", mlperf);
+    open_job(&f, "resnet50", arguments);
+    struct vt_load_settings s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.schedule_rng_seed, 1);
+    assert_true(s.qsl_rng_seed == UINT64_C(2085463073848966840));
+    assert_int_equal(s.server_target_latency_ns, 31 * VT_NS_PER_MS);
+    assert_int_equal(s.min_query_count, 32);
+    assert_int_equal(s.min_duration_ns, 33 * VT_NS_PER_MS);
+    assert_true(s.server_target_latency_percentile == 0.97);
+    assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), VT_JOB_BOTH);
+    close_job(&f);
+
+    (void)snprintf(arguments, sizeof arguments, "--mlperf-conf %s --user-conf %s", mlperf, user);
+    open_job(&f, "resnet50", arguments);
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_true(s.server_target_qps == 41);
+    assert_int_equal(s.server_target_latency_ns, 42 * VT_NS_PER_MS);
+    assert_int_equal(s.min_query_count, 43);
+    assert_true(vt_scenario_offline_rate_given(&f.session));
+    assert_true(settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE).offline_expected_qps == 44);
+    assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), VT_JOB_ACCURACY);
+    close_job(&f);
+
+    (void)snprintf(arguments, sizeof arguments,
+                   "--mlperf-conf %s --user-conf %s --target-qps auto --min-query-count 61 "
+                   "--max-latency 62ms --mode both --set min_duration_ms=63 --coalesce",
+                   mlperf, user);
+    open_job(&f, "resnet50", arguments);
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_true(s.server_target_qps == 0);
+    assert_int_equal(s.server_target_latency_ns, 62 * VT_NS_PER_MS);
+    assert_int_equal(s.min_query_count, 61);
+    assert_int_equal(s.min_duration_ns, 63 * VT_NS_PER_MS);
+    assert_true(s.server_coalesce_queries);
+    assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), VT_JOB_BOTH);
+    close_job(&f);
+
+    (void)snprintf(arguments, sizeof arguments,
+                   "--user-conf %s --min-query-count 61 --mode both --audit-conf %s", user, audit);
+    open_job(&f, "resnet50", arguments);
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.min_query_count, 51);
+    assert_int_equal(s.accuracy_log_sampling_target, 52);
+    assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), VT_JOB_PERFORMANCE);
+    close_job(&f);
+    (void)remove(mlperf);
+    (void)remove(user);
+    (void)remove(audit);
+}
+
+static void a_job_file_says_the_same(void **state)
+{
+    (void)state;
+    struct vt_options options = {0};
+    struct vt_job job;
+    struct vt_load_plan plan;
+    struct vt_error err = VT_ERROR_INIT;
+    static const char text[] = "[global]\nround = v4.0\n[a]\nmodel = mine\nbenchmark = bert\n"
+                               "target-qps = auto\nissue-threads = 4\ncoalesce = yes\n"
+                               "arrivals = constant\nset = spin=7us\nset = qsl_rng_seed=9\n"
+                               "memory-limit = 1GiB\nspill-dir = /big\nfifo = 5\npin = 2-3,1\n"
+                               "bounded-method = division\n";
+    assert_int_equal(vt_options_init(&options, vt_job_options(), &job, &err), VT_OK);
+    if (vt_options_parse_job_text(&options, "x.ini", text, strlen(text), "a", &err) != VT_OK ||
+        vt_load_plan_init(&plan, &options, job.model, NULL, &err) != VT_OK) {
+        fail_msg("%s", err.text);
+    }
+    const struct vt_load_settings *s = &plan.asked[VT_SERVER];
+    assert_string_equal(plan.benchmark, "bert");
+    assert_int_equal(s->server_target_latency_ns, 130 * VT_NS_PER_MS);
+    assert_true(s->schedule_rng_seed == UINT64_C(7575108116881280410));
+    assert_int_equal(s->qsl_rng_seed, 9);
+    assert_int_equal(s->spin_ns, 7000);
+    assert_int_equal(s->server_num_issue_query_threads, 4);
+    assert_true(s->server_coalesce_queries);
+    assert_int_equal(s->arrivals, VT_ARRIVALS_CONSTANT);
+    assert_int_equal(s->bounded_method, VT_BOUNDED_DIVISION);
+    assert_int_equal(s->memory_limit_bytes, 1 << 30);
+    assert_string_equal(s->spill_folder, "/big");
+    assert_int_equal(s->fifo_priority, 5);
+    assert_int_equal(s->n_issue_cpus, 3);
+    assert_int_equal(s->issue_cpus[0], 2);
+    assert_int_equal(s->issue_cpus[1], 3);
+    assert_int_equal(s->issue_cpus[2], 1);
+    vt_load_plan_release(&plan);
+    vt_options_release(&options);
+}
+
+static void a_trace_is_seconds_line_by_line(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char arguments[256];
+    const char *path = write_file("trace.csv", "seconds\n1700000000.000000001\n1700000000.5\n"
+                                               "1700000000.5\n1700000002.000000001\n");
+    (void)snprintf(arguments, sizeof arguments, "-s server --arrivals trace:%s", path);
+    open_job(&f, "mine.onnx", arguments);
+    struct vt_load_settings s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.arrivals, VT_ARRIVALS_TRACE);
+    assert_int_equal(s.n_arrival_trace, 4);
+    assert_int_equal(s.arrival_trace_ns[0], 0);
+    assert_int_equal(s.arrival_trace_ns[1], 499999999);
+    assert_int_equal(s.arrival_trace_ns[2], 499999999);
+    assert_int_equal(s.arrival_trace_ns[3], 2000000000);
+    assert_true(s.server_target_qps == 1.5);
+    close_job(&f);
+    (void)write_file("trace.csv", "0\n\n0.5\n0.4\n");
+    refused(arguments, VT_ERR_FORMAT, "trace.csv:4: the time is before");
+    (void)write_file("trace.csv", "0\nlater\n");
+    refused(arguments, VT_ERR_FORMAT, "trace.csv:2: 'later' is no time");
+    (void)write_file("trace.csv", "seconds\n");
+    refused(arguments, VT_ERR_FORMAT, "no time stands in it");
+    (void)remove(path);
+    refused(arguments, VT_ERR_NOT_FOUND, "trace.csv");
+}
+
+static void wrong_values_are_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    refused("--round v2.1", VT_ERR_USAGE, "v3.0, v3.1");
+    refused("--benchmark *", VT_ERR_USAGE, "--benchmark");
+    refused("--arrivals often", VT_ERR_USAGE, "poisson, constant or trace:FILE");
+    refused("--arrivals trace:", VT_ERR_USAGE, "trace:FILE");
+    refused("--pin 3-1", VT_ERR_USAGE, "--pin 3-1");
+    refused("--pin 1,", VT_ERR_USAGE, "--pin");
+    refused("--pin 0-99999", VT_ERR_USAGE, "--pin");
+    refused("--set min_duration_ms", VT_ERR_USAGE, "KEY=VALUE");
+    refused("--set min_duration=1", VT_ERR_USAGE, "did you mean 'min_duration_ms'?");
+    refused("--set min_query_count=0", VT_ERR_USAGE, "--set min_query_count is 0: give");
+    refused("--set mode=1", VT_ERR_USAGE, "--mode");
+    refused("--set arrivals=trace", VT_ERR_USAGE, "--arrivals");
+    refused("--target-qps soon", VT_ERR_USAGE, "nor 'auto'");
+    refused("--user-conf nowhere.conf", VT_ERR_NOT_FOUND, "nowhere.conf");
+    const char *path = write_file("bad.conf", "*.*.mode = 3\n");
+    refused("--user-conf test_scenario_bad.conf", VT_ERR_UNSUPPORTED, "--target-qps auto");
+    (void)write_file("bad.conf", "*.Server.target_qsp = 3\n");
+    open_job(&f, "mine.onnx", "--user-conf test_scenario_bad.conf");
+    assert_string_equal(f.warned, "test_scenario_bad.conf:1: unknown key 'target_qsp'; did you "
+                                  "mean 'target_qps'?");
+    close_job(&f);
+    (void)remove(path);
+}
+
+/* Files, a trace and a CPU list, with memory for ever more of it. */
+static void a_plan_survives_the_want_of_memory(void **state)
+{
+    (void)state;
+    const char *conf = write_file("memory.conf", "*.*.min_duration = 5\n*.Server.target_qps = 2\n");
+    const char *trace = write_file("memory.csv", "0\n1\n2\n");
+    char arguments[256];
+    struct fixture f;
+    enum vt_status status = VT_ERR_MEMORY;
+    int live = 0;
+    (void)snprintf(arguments, sizeof arguments, "--user-conf %s --arrivals trace:%s --pin 0-1",
+                   conf, trace);
+    int allowed = 0;
+    for (; status == VT_ERR_MEMORY && live == 0 && allowed < 200; allowed++) {
+        struct vt_torture torture;
+        struct vt_error err = VT_ERROR_INIT;
+        vt_torture_begin(&torture, allowed);
+        status = try_job(&f, "mine.onnx", arguments, &err);
+        close_job(&f);
+        live = vt_torture_end(&torture);
+    }
+    assert_int_equal(live, 0);
+    assert_int_equal(status, VT_OK);
+    assert_true(allowed > 4);
+    (void)remove(conf);
+    (void)remove(trace);
 }
 
 static bool says(const struct vt_reasons *reasons, const char *text)
@@ -129,29 +439,77 @@ static bool says(const struct vt_reasons *reasons, const char *text)
 static void the_rules_verdict_names_what_is_missing(void **state)
 {
     (void)state;
-    struct vt_job job = job_of(3 * VT_NS_PER_S);
-    struct vt_session session = {.job = &job, .source = {.argument = "dir/mine.onnx"}};
-    struct vt_load_report report = {.settings = settings_of(&session, VT_OFFLINE, VT_PERFORMANCE)};
+    struct fixture f;
+    open_job(&f, "dir/mine.onnx", "");
+    struct vt_load_report report = {.settings =
+                                        settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE)};
     struct vt_result_entry entry = {
         .scenario = VT_OFFLINE, .mode = VT_PERFORMANCE, .valid = true, .report = &report};
 
     report.samples_issued = 1000;
-    vt_rules_judge(&session, &entry);
+    vt_rules_judge(&f.session, &entry);
     assert_false(entry.rules_met);
     assert_true(says(&entry.rules, "3 s < 600 s (add --official)"));
     assert_true(says(&entry.rules, "1000 samples < 24576"));
-    assert_true(says(&entry.rules, "mine.onnx is not a benchmark"));
+    assert_true(says(&entry.rules, "mine.onnx is not a benchmark of MLPerf Inference v6.1"));
     assert_false(says(&entry.rules, "not valid"));
+    close_job(&f);
 
-    session.source.argument = "resnet50";
-    report.settings.min_duration_ns = 600 * VT_NS_PER_S;
+    open_job(&f, "resnet50", "--official");
+    report.settings = settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE);
     report.samples_issued = 24576;
-    vt_rules_judge(&session, &entry);
+    report.effective.performance_sample_count = 1024;
+    vt_rules_judge(&f.session, &entry);
     assert_true(entry.rules_met);
     entry.valid = false;
-    vt_rules_judge(&session, &entry);
+    vt_rules_judge(&f.session, &entry);
     assert_false(entry.rules_met);
     assert_true(says(&entry.rules, "not valid"));
+    close_job(&f);
+}
+
+/* An official Server run of resnet50 with one thing changed. */
+static void one_change(const char *set, const char *reason)
+{
+    struct fixture f;
+    char arguments[256];
+    (void)snprintf(arguments, sizeof arguments, "--official --target-qps 10 %s", set);
+    open_job(&f, "resnet50", arguments);
+    struct vt_load_report report = {.settings = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE),
+                                    .queries_issued = 6000};
+    struct vt_result_entry entry = {
+        .scenario = VT_SERVER, .mode = VT_PERFORMANCE, .valid = true, .report = &report};
+    report.effective.performance_sample_count =
+        report.settings.performance_sample_count_override != 0
+            ? report.settings.performance_sample_count_override
+            : 1000;
+    vt_rules_judge(&f.session, &entry);
+    assert_int_equal(entry.rules_met, reason == NULL);
+    if (reason != NULL && (entry.rules.n != 1 || !says(&entry.rules, reason))) {
+        fail_msg("%s: %u reasons, '%s'", set, entry.rules.n, entry.rules.text[0]);
+    }
+    close_job(&f);
+}
+
+static void each_departure_from_the_rules_is_a_reason(void **state)
+{
+    (void)state;
+    one_change("", NULL);
+    one_change("--coalesce --issue-threads 2 --max-latency 5ms", NULL);
+    one_change("--max-latency 20ms", "latency up to 20 ms, the round allows 15 ms");
+    one_change("--arrivals constant", "outside the rules: arrivals are constant");
+    one_change("--bounded-method division", "--bounded-method");
+    one_change("--set schedule_rng_seed=1", "the seeds are not those of v6.1");
+    one_change("--set server_target_latency_percentile=0.9", "the percentile is 90, the round has "
+                                                             "99");
+    one_change("--set min_duration_ms=1000", "1 s < 600 s (add --official)");
+    one_change("--performance-sample-count 1000", "1000 samples are loaded for performance, the "
+                                                  "round asks for 1024");
+    one_change("--tokens", "not measured by its tokens");
+    one_change("--set sample_concatenate_permutation=true", "sample_concatenate_permutation is on");
+    one_change("--set performance_issue_same=yes", "performance_issue_same");
+    one_change("--benchmark resnet", "resnet is not a benchmark of MLPerf Inference v6.1 (see "
+                                     "--benchmark)");
 }
 
 int main(void)
@@ -159,10 +517,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_job_needs_what_early_stopping_needs),
         cmocka_unit_test(official_takes_the_rules_numbers),
+        cmocka_unit_test(a_benchmark_brings_its_limits),
         cmocka_unit_test(the_latency_bound_is_the_users_the_tasks_or_measured),
         cmocka_unit_test(spinning_is_for_engines_off_the_cpu),
         cmocka_unit_test(the_estimate_follows_the_slower_limit),
+        cmocka_unit_test(the_later_source_wins),
+        cmocka_unit_test(a_job_file_says_the_same),
+        cmocka_unit_test(a_trace_is_seconds_line_by_line),
+        cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(a_plan_survives_the_want_of_memory),
         cmocka_unit_test(the_rules_verdict_names_what_is_missing),
+        cmocka_unit_test(each_departure_from_the_rules_is_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
