@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define VT_ENGINE_API_VERSION 1
+#define VT_ENGINE_API_VERSION 2
 
 /* A model file. A bundle may hold several graphs (encoder, prediction, joint); graph 0 is the
  * model where there is only one. All of it is borrowed for the duration of open(). */
@@ -95,7 +95,7 @@ struct vt_request {
 
 enum vt_event_kind {
     VT_EVENT_FINAL = 0,   /* the last event of a request, with its outputs */
-    VT_EVENT_PARTIAL = 1, /* a token, a first result; more follow */
+    VT_EVENT_PARTIAL = 1, /* a token or a first result of every sample; more follow */
     VT_EVENT_ERROR = 2,   /* the last event of a request that failed: `status` and `text` say why */
 };
 
@@ -110,6 +110,9 @@ struct vt_event {
     uint32_t n_outputs;
     int64_t start_ns; /* when computing began */
     int64_t end_ns;   /* when the outputs were ready */
+    /* With VT_EVENT_FINAL: how many tokens each sample of the request got, borrowed as the outputs
+     * are. NULL where the model makes none. */
+    const int64_t *n_tokens;
 };
 
 /*

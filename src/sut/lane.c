@@ -195,9 +195,32 @@ static enum vt_status finish(struct vt_lane *lane, const struct vt_query_sample 
             return status;
         }
         *completion = (struct vt_completion){
-            .id = samples[k].id, .response = response, .response_bytes = bytes};
+            .id = samples[k].id,
+            .response = response,
+            .response_bytes = bytes,
+            .n_tokens = event->n_tokens != NULL ? event->n_tokens[k] : 0,
+        };
     }
     return VT_OK;
+}
+
+/*
+ * Tells the sink that every sample of the request has its first token: what the first output holds
+ * for it, as it lies there. The completions are filled in anew when the request ends.
+ */
+static void forward_first(struct vt_lane *lane, const struct vt_query_sample *samples, size_t n,
+                          const struct vt_event *event, const struct vt_completion_sink *sink)
+{
+    for (size_t k = 0; k < n; k++) {
+        struct vt_tensor token = {0};
+        bool has = event->n_outputs > 0 && split(&event->outputs[0], k, n, &token);
+        lane->completions[k] = (struct vt_completion){
+            .id = samples[k].id,
+            .response = has ? token.data : NULL,
+            .response_bytes = has ? token.bytes : 0,
+        };
+    }
+    sink->first_token(sink->ctx, lane->completions, n);
 }
 
 static void fail_all(struct vt_lane *lane, const struct vt_query_sample *samples, size_t n,
@@ -209,13 +232,19 @@ static void fail_all(struct vt_lane *lane, const struct vt_query_sample *samples
     }
 }
 
-/* The final event of request `id`; answers that nobody waits for are passed over. */
-static enum vt_status await(struct vt_lane *lane, uint64_t id, struct vt_event *ret_event,
+/*
+ * The final event of request `id`; of those that come before it the first goes to the sink, where
+ * there is one. Answers that nobody waits for are passed over.
+ */
+static enum vt_status await(struct vt_lane *lane, uint64_t id,
+                            const struct vt_query_sample *samples, size_t n_samples,
+                            const struct vt_completion_sink *sink, struct vt_event *ret_event,
                             struct vt_error *err)
 {
     const struct vt_lane_context *context = lane->context;
     int64_t timeout = context->request_timeout_ns;
     int64_t deadline = timeout == VT_NEVER ? VT_NEVER : vt_now_ns() + timeout;
+    bool told = sink == NULL || sink->first_token == NULL;
 
     for (;;) {
         uint32_t n = 0;
@@ -224,8 +253,16 @@ static enum vt_status await(struct vt_lane *lane, uint64_t id, struct vt_event *
         if (status != VT_OK) {
             return status;
         }
-        if (n > 0 && ret_event->id == id && ret_event->kind != VT_EVENT_PARTIAL) {
-            return VT_OK;
+        if (n > 0 && ret_event->id == id) {
+            if (ret_event->kind != VT_EVENT_PARTIAL) {
+                return VT_OK;
+            }
+            if (!told) {
+                told = true;
+                forward_first(lane, samples, n_samples, ret_event, sink);
+            }
+            /* An engine that shows progress has not lost the request. */
+            deadline = timeout == VT_NEVER ? VT_NEVER : vt_now_ns() + timeout;
         }
         if (n == 0 && vt_now_ns() >= deadline) {
             return vt_error_set(err, VT_ERR_TIMEOUT,
@@ -268,7 +305,7 @@ int64_t vt_lane_run(struct vt_lane *lane, const struct vt_query_sample *samples,
     if (status == VT_OK) {
         status = context->ops->submit(context->engine, lane->handle, &request, 1, failure);
         if (status == VT_OK) {
-            status = await(lane, request.id, &event, failure);
+            status = await(lane, request.id, samples, n, sink, &event, failure);
         }
         lane->broken = status != VT_OK;
     }

@@ -47,7 +47,8 @@ void vt_lane_release(struct vt_lane *lane); /* accepts a zeroed one */
 
 /*
  * Runs n samples (1..batch) as one request and fills lane->completions[0..n): a failure of any kind
- * becomes the status of the completions. An answer that arrives twice is given to `sink` twice.
+ * becomes the status of the completions. An answer that arrives twice is given to `sink` twice; the
+ * first tokens that the engine shows before its answer go there too. `sink` may be NULL.
  * Returns the time the engine says it computed, 0 when it failed.
  */
 int64_t vt_lane_run(struct vt_lane *lane, const struct vt_query_sample *samples, size_t n,

@@ -15,6 +15,8 @@ const struct vt_signature fake_signature = {&input, &output, 1, 1};
 struct fake_lane {
     struct vt_request request;
     uint32_t answers; /* still to be given for the request */
+    uint32_t partial; /* of them, so many are partial */
+    int64_t tokens[BATCH_MAX];
     float sums[BATCH_MAX + 1];
     struct vt_tensor output;
 };
@@ -59,7 +61,9 @@ static enum vt_status submit(void *engine, void *lane, const struct vt_request *
         return vt_error_set(err, VT_ERR_ENGINE, "the fake engine takes nothing");
     }
     to->request = requests[0];
+    to->partial = self->fault == FAULT_TOKENS ? 2 : 0;
     to->answers = self->fault == FAULT_TWICE ? 2 : self->fault == FAULT_SILENT ? 0 : 1;
+    to->answers += to->partial;
     if (requests[0].samples > self->largest_request) {
         self->largest_request = requests[0].samples;
     }
@@ -108,6 +112,15 @@ static enum vt_status wait(void *engine, void *lane, uint32_t min, uint32_t max,
     compute(self, from);
     event.end_ns = vt_now_ns();
     from->answers--;
+    for (uint32_t i = 0; i < BATCH_MAX; i++) {
+        from->tokens[i] = 3 + (int64_t)i;
+    }
+    if (from->partial > 0) {
+        from->partial--;
+        event.kind = VT_EVENT_PARTIAL;
+    } else if (self->fault == FAULT_TOKENS) {
+        event.n_tokens = from->tokens;
+    }
     if (self->fault == FAULT_ERROR_EVENT) {
         event.kind = VT_EVENT_ERROR;
         event.status = VT_ERR_ENGINE;

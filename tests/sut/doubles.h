@@ -18,6 +18,7 @@ enum fault {
     FAULT_SUBMIT_FAILS,  /* nothing is taken */
     FAULT_WRONG_ROWS,    /* the output has a row too many */
     FAULT_WRONG_OUTPUTS, /* no outputs at all */
+    FAULT_TOKENS,        /* none: two partial events before each answer; 3, 4, … tokens */
 };
 
 struct fake_engine {

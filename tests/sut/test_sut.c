@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vt_test.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -17,8 +18,23 @@ struct seen {
     enum vt_status status[MOST];
     char text[256];
     _Atomic uint64_t total;
+    _Atomic int firsts[MOST];
+    float first[MOST];
+    int64_t n_tokens[MOST];
 };
 static struct seen seen;
+
+static void on_first_token(void *ctx, const struct vt_completion *firsts, size_t n)
+{
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t id = firsts[i].id;
+        assert_int_equal(atomic_load(&seen.times[id]), 0);
+        assert_int_equal(firsts[i].response_bytes, sizeof(float));
+        memcpy(&seen.first[id], firsts[i].response, sizeof(float));
+        atomic_fetch_add(&seen.firsts[id], 1);
+    }
+}
 
 static void on_complete(void *ctx, const struct vt_completion *completions, size_t n)
 {
@@ -26,6 +42,7 @@ static void on_complete(void *ctx, const struct vt_completion *completions, size
     for (size_t i = 0; i < n; i++) {
         uint64_t id = completions[i].id;
         seen.status[id] = completions[i].status;
+        seen.n_tokens[id] = completions[i].n_tokens;
         if (completions[i].status == VT_OK) {
             memcpy(&seen.response[id], completions[i].response, sizeof(float));
         } else {
@@ -35,7 +52,7 @@ static void on_complete(void *ctx, const struct vt_completion *completions, size
         atomic_fetch_add(&seen.total, 1);
     }
 }
-static const struct vt_completion_sink sink = {on_complete, NULL, NULL};
+static const struct vt_completion_sink sink = {on_complete, on_first_token, NULL};
 
 static struct vt_sut_options options(uint32_t batch, uint32_t lanes)
 {
@@ -213,6 +230,61 @@ static void a_second_answer_is_passed_on(void **state)
     assert_int_equal(seen.times[0], 2);
 }
 
+static void the_first_token_is_passed_on_once_and_the_count_with_the_answer(void **state)
+{
+    (void)state;
+    /* In place with one sample a request, and through the lanes in batches of four. */
+    for (uint32_t batch = 1; batch <= 4; batch += 3) {
+        struct fake_engine engine = {.fault = FAULT_TOKENS};
+        struct vt_sut_options with = options(batch, 1);
+        struct vt_batching_sut *sut = new_sut(&engine, NULL, &with);
+        start(sut, batch == 1 ? VT_SINGLESTREAM : VT_OFFLINE);
+        issue(sut, 0, 8);
+        finish(sut, 8);
+        for (uint64_t i = 0; i < 8; i++) {
+            assert_int_equal(seen.firsts[i], 1);
+            assert_int_equal(seen.times[i], 1);
+            assert_true(seen.first[i] == (float)i + 6);
+            assert_in_range(seen.n_tokens[i], 3, 3 + batch - 1);
+        }
+        assert_int_equal(seen.n_tokens[0], 3);
+    }
+}
+
+struct issuing {
+    struct vt_batching_sut *sut;
+    uint64_t first;
+};
+
+static void *issue_singly(void *argument)
+{
+    const struct issuing *self = argument;
+    for (uint64_t i = 0; i < MOST / 4; i++) {
+        issue(self->sut, self->first + i, 1);
+    }
+    return NULL;
+}
+
+static void issue_from_several_threads_loses_nothing(void **state)
+{
+    (void)state;
+    struct fake_engine engine = {0};
+    struct vt_sut_options with = options(8, 3);
+    struct vt_batching_sut *sut = new_sut(&engine, NULL, &with);
+    struct issuing issuing[4];
+    pthread_t threads[4];
+    start(sut, VT_SERVER);
+    for (uint64_t i = 0; i < 4; i++) {
+        issuing[i] = (struct issuing){sut, i * (MOST / 4)};
+        assert_int_equal(pthread_create(&threads[i], NULL, issue_singly, &issuing[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    finish(sut, MOST);
+    assert_all_right(MOST);
+}
+
 static void samples_of_different_shapes_do_not_share_a_batch(void **state)
 {
     (void)state;
@@ -295,6 +367,8 @@ int main(void)
         cmocka_unit_test(server_waits_for_company_but_not_for_ever),
         cmocka_unit_test(faults_become_failed_samples),
         cmocka_unit_test(a_second_answer_is_passed_on),
+        cmocka_unit_test(the_first_token_is_passed_on_once_and_the_count_with_the_answer),
+        cmocka_unit_test(issue_from_several_threads_loses_nothing),
         cmocka_unit_test(samples_of_different_shapes_do_not_share_a_batch),
         cmocka_unit_test(abort_drops_what_waits),
         cmocka_unit_test(warm_up_finds_the_best_batch),
