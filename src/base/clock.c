@@ -47,11 +47,30 @@ static void monotonic_sleep(void *ctx, int64_t deadline_ns, int64_t spin_ns)
 
 const struct vt_clock *vt_clock_monotonic(void)
 {
-    static const struct vt_clock clock = {monotonic_now, monotonic_sleep, NULL};
+    static const struct vt_clock clock = {monotonic_now, monotonic_sleep, NULL, NULL};
     return &clock;
+}
+
+int64_t vt_clock_unix_ms(const struct vt_clock *clock)
+{
+    if (clock != NULL && clock->unix_ms != NULL) {
+        return clock->unix_ms(clock->ctx);
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / VT_NS_PER_MS;
+}
+
+int64_t vt_clock_set_slack(int64_t slack_ns)
+{
+    int before = prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+    if (before < 0 || prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns, 0UL, 0UL, 0UL) != 0) {
+        return -1;
+    }
+    return before;
 }
 
 bool vt_clock_tighten_slack(void)
 {
-    return prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL) == 0;
+    return vt_clock_set_slack(1) >= 0;
 }

@@ -27,19 +27,27 @@ struct vt_clock {
      * arrived, so that the caller can look whether to stop. */
     void (*sleep_until_ns)(void *ctx, int64_t deadline_ns, int64_t spin_ns);
     void *ctx;
+    /* The wall clock, milliseconds since 1970, for logs only. NULL: the machine's. */
+    int64_t (*unix_ms)(void *ctx);
 };
 
 /* The machine's CLOCK_MONOTONIC. Static storage. */
 const struct vt_clock *vt_clock_monotonic(void);
+
+/* The wall clock, of `clock` or, where that has none or is NULL, of the machine. It may be stepped
+ * at any moment: nothing is measured with it. */
+int64_t vt_clock_unix_ms(const struct vt_clock *clock);
 
 /* Straight to the machine's clock, for code that needs no double. */
 VT_API int64_t vt_now_ns(void);
 void vt_sleep_until_ns(int64_t deadline_ns, int64_t spin_ns);
 
 /*
- * Asks the kernel to wake the calling thread with a slack of 1 ns in place of the usual 50 µs
- * (PR_SET_TIMERSLACK). False where that is refused.
+ * Asks the kernel to wake the calling thread with a slack of so many ns: 1 in place of the usual
+ * 50 µs (PR_SET_TIMERSLACK). Returns what it was, to be set again later; -1 where that is refused.
  */
+int64_t vt_clock_set_slack(int64_t slack_ns);
+/* The same with 1 ns, for threads that stay so. */
 bool vt_clock_tighten_slack(void);
 
 /* One step of a spin: tells the processor that this is one. */
