@@ -4,43 +4,83 @@
 #include <inttypes.h>
 
 #include "base/futex.h"
+#include "load/issue_loop.h"
+#include "load/issue_thread.h"
 
-/* How often a wait looks at `stop`. */
-#define LOOK_NS (50 * VT_NS_PER_MS)
 /* How often a clock that is not the machine's is asked while waiting for completions. */
 #define POLL_NS (100 * VT_NS_PER_US)
-/* Samples in one part of an Offline query. */
+/* Samples in one part of an Offline query: their records stay in the second-level cache. */
 #define OFFLINE_BLOCK 16384
+/* Queries of Server that go into one issue call at most. */
+#define COALESCE_BLOCK 1024
 /* Looks at a word between two looks at the clock. */
 #define SPINS 32
 
+uint32_t vt_issuer_tracks(const struct vt_load_settings *settings)
+{
+    uint32_t n = settings->scenario == VT_SERVER ? settings->server_num_issue_query_threads : 0;
+    return n > 1 ? n : 1;
+}
+
+static size_t block_of(const struct vt_issuer *is)
+{
+    switch (is->settings->scenario) {
+    case VT_OFFLINE:
+        return OFFLINE_BLOCK;
+    case VT_SERVER:
+        return is->settings->server_coalesce_queries ? COALESCE_BLOCK : 1;
+    case VT_SINGLESTREAM:
+    case VT_MULTISTREAM:
+    case VT_SCENARIO_COUNT:
+        break;
+    }
+    return is->effective->samples_per_query;
+}
+
 enum vt_status vt_issuer_init(struct vt_issuer *issuer, struct vt_error *err)
 {
-    issuer->block = issuer->settings->scenario == VT_OFFLINE ? OFFLINE_BLOCK
-                                                             : issuer->effective->samples_per_query;
-    issuer->samples = vt_calloc(issuer->block, sizeof(*issuer->samples));
-    issuer->indices = vt_calloc(issuer->block, sizeof(*issuer->indices));
-    if (issuer->samples == NULL || issuer->indices == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory for a query of %zu samples",
-                            issuer->block);
+    uint32_t n = vt_issuer_tracks(issuer->settings);
+    issuer->block = block_of(issuer);
+    issuer->tracks = vt_calloc(n, sizeof(*issuer->tracks));
+    if (issuer->tracks == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "no memory for %" PRIu32 " issuing threads", n);
+    }
+    issuer->n_tracks = n;
+    for (uint32_t i = 0; i < n; i++) {
+        struct vt_issue_track *track = &issuer->tracks[i];
+        track->issuer = issuer;
+        track->index = i;
+        track->samples = vt_calloc(issuer->block, sizeof(*track->samples));
+        track->indices = vt_calloc(issuer->block, sizeof(*track->indices));
+        if (track->samples == NULL || track->indices == NULL) {
+            return vt_error_set(err, VT_ERR_MEMORY, "no memory for a query of %zu samples",
+                                issuer->block);
+        }
     }
     return VT_OK;
 }
 
 void vt_issuer_release(struct vt_issuer *issuer)
 {
-    vt_free(issuer->samples);
-    vt_free(issuer->indices);
-    issuer->samples = NULL;
-    issuer->indices = NULL;
+    for (uint32_t i = 0; i < issuer->n_tracks; i++) {
+        vt_free(issuer->tracks[i].samples);
+        vt_free(issuer->tracks[i].indices);
+    }
+    vt_free(issuer->tracks);
+    issuer->tracks = NULL;
+    issuer->n_tracks = 0;
 }
 
-static int64_t now_ns(const struct vt_issuer *is)
+void vt_issue_end(struct vt_issuer *is, enum vt_run_end end, bool halt)
 {
-    return vt_recorder_now_ns(is->recorder);
+    int natural = VT_END_NATURAL;
+    (void)atomic_compare_exchange_strong(&is->end, &natural, (int)end);
+    if (halt) {
+        atomic_store(&is->halt, true);
+    }
 }
 
-static void sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64_t spin_ns)
+void vt_issue_sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64_t spin_ns)
 {
     const struct vt_clock *clock = is->recorder->clock;
     if (clock == NULL) {
@@ -50,39 +90,17 @@ static void sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64_t
     }
 }
 
-static bool stop_asked(const struct vt_issuer *is)
-{
-    return atomic_load_explicit(&is->control->stop, memory_order_relaxed);
-}
-
-static uint64_t completed(const struct vt_issuer *is)
-{
-    return vt_recorder_completed(is->recorder);
-}
-
-/* This thread alone writes the counters that others watch, so completers share no line with them.
- */
-static void show_progress(const struct vt_issuer *is, uint64_t done)
-{
-    atomic_store_explicit(&is->control->issued, is->sequence, memory_order_relaxed);
-    atomic_store_explicit(&is->control->completed, done, memory_order_relaxed);
-}
-
-static int64_t min_ns(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Spins until the samples are done, for spin_ns at most. */
-static bool spin_for(const struct vt_issuer *is, uint64_t target)
+static bool spin_for(struct vt_issue_track *track, uint64_t target)
 {
-    if (is->recorder->clock != NULL || is->settings->spin_ns == 0) {
+    int64_t spin_ns = track->issuer->settings->spin_ns;
+    if (track->issuer->recorder->clock != NULL || spin_ns == 0) {
         return false;
     }
-    int64_t until = vt_now_ns() + is->settings->spin_ns;
+    int64_t until = vt_now_ns() + spin_ns;
     do {
         for (int i = 0; i < SPINS; i++) {
-            if (completed(is) >= target) {
+            if (vt_track_completed(track) >= target) {
                 return true;
             }
             vt_spin_pause();
@@ -92,354 +110,391 @@ static bool spin_for(const struct vt_issuer *is, uint64_t target)
 }
 
 /* Sleeps until the samples are done or the deadline has come. */
-static void sleep_for(const struct vt_issuer *is, uint64_t target, int64_t now, int64_t deadline_ns)
+static void sleep_for(struct vt_issue_track *track, uint64_t target, int64_t now,
+                      int64_t deadline_ns)
 {
-    struct vt_track *r = &is->recorder->tracks[0];
-    if (is->recorder->clock != NULL) {
-        sleep_until(is, min_ns(deadline_ns, now + POLL_NS), 0);
+    struct vt_recorder *r = track->issuer->recorder;
+    struct vt_track *t = &r->tracks[track->index];
+    if (r->clock != NULL) {
+        vt_issue_sleep_until(track->issuer, vt_min_ns(deadline_ns, now + POLL_NS), 0);
         return;
     }
-    uint32_t wake = atomic_load(&r->wake);
-    atomic_store(&r->wake_at, target);
-    if (atomic_load(&r->completed) < target) {
-        (void)vt_futex_wait(&r->wake, wake, deadline_ns, 0);
+    uint32_t wake = atomic_load(&t->wake);
+    atomic_store(&t->wake_at, target);
+    if (atomic_load(&t->completed) < target) {
+        (void)vt_futex_wait(&t->wake, wake, deadline_ns, 0);
     }
-    atomic_store(&r->wake_at, UINT64_MAX);
+    atomic_store(&t->wake_at, UINT64_MAX);
 }
 
-/* Waits until `target` samples of the run are done; else says in `end` why not. */
-static bool wait_for(struct vt_issuer *is, uint64_t target, int64_t cap_ns)
+/* The part of vt_issue_wait that is not over at once. */
+static bool wait_long(struct vt_issue_track *track, uint64_t target, int64_t cap_ns)
 {
-    if (completed(is) >= target || spin_for(is, target)) {
-        return true;
-    }
+    struct vt_issuer *is = track->issuer;
     const int64_t timeout = is->settings->completion_timeout_ns;
-    int64_t progress_ns = now_ns(is);
-    uint64_t seen = completed(is);
+    int64_t progress_ns = vt_issue_now_ns(is);
+    uint64_t seen = vt_recorder_completed(is->recorder);
     for (;;) {
-        uint64_t done = completed(is);
-        int64_t now = now_ns(is);
-        show_progress(is, done);
-        if (done >= target) {
+        uint64_t all = vt_recorder_completed(is->recorder);
+        int64_t now = vt_issue_now_ns(is);
+        vt_issue_show(is, vt_recorder_issued(is->recorder), all);
+        if (vt_track_completed(track) >= target) {
             return true;
         }
-        if (done != seen) {
-            seen = done;
+        if (all != seen) {
+            seen = all;
             progress_ns = now;
         }
-        if (stop_asked(is)) {
-            is->end = VT_END_STOPPED;
+        if (vt_issue_stopped(is)) {
             return false;
         }
         if (now >= cap_ns) {
-            is->end = VT_END_MAX_DURATION;
+            vt_issue_end(is, VT_END_MAX_DURATION, true);
             return false;
         }
         if (now - progress_ns >= timeout) {
-            is->end = VT_END_TIMED_OUT;
+            vt_issue_end(is, VT_END_TIMED_OUT, true);
             return false;
         }
-        sleep_for(is, target, now, min_ns(min_ns(now + LOOK_NS, cap_ns), progress_ns + timeout));
+        sleep_for(track, target, now,
+                  vt_min_ns(vt_min_ns(now + VT_LOOK_NS, cap_ns), progress_ns + timeout));
     }
 }
 
-/*
- * Everything about the next n samples but their times: so that drawing them, room for them and the
- * first touch of fresh memory come before the clock is read.
- */
-static enum vt_status prepare(struct vt_issuer *is, size_t n, struct vt_error *err)
+bool vt_issue_wait(struct vt_issue_track *track, uint64_t target, int64_t cap_ns)
 {
-    enum vt_status st = vt_recorder_reserve(is->recorder, 0, n, err);
-    if (st != VT_OK) {
-        return st;
-    }
-    vt_selection_fill(&is->selection, is->indices, n);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t sequence = is->sequence + i;
-        is->samples[i].id = vt_recorder_id(is->recorder, 0, sequence);
-        is->samples[i].index = is->indices[i];
-        vt_recorder_open(is->recorder, 0, sequence, (uint32_t)is->indices[i],
-                         (uint32_t)is->queries);
-    }
-    return VT_OK;
+    return vt_track_completed(track) >= target || spin_for(track, target) ||
+           wait_long(track, target, cap_ns);
 }
 
-/* Hands the prepared samples over. Times are absolute. */
-static enum vt_status launch(struct vt_issuer *is, size_t n, int64_t scheduled, int64_t issued,
-                             struct vt_error *err)
+int64_t vt_issue_start_phase(struct vt_issuer *is, int64_t now)
 {
-    struct vt_recorder *r = is->recorder;
-    is->last_scheduled_ns = scheduled - r->start_ns;
-    is->last_issue_ns = issued - r->start_ns;
-    for (size_t i = 0; i < n; i++) {
-        struct vt_sample_record *record = vt_recorder_at(r, 0, is->sequence + i);
-        record->scheduled_ns = is->last_scheduled_ns;
-        record->issued_ns = is->last_issue_ns;
-    }
-    is->sequence += n;
-    atomic_store_explicit(&r->tracks[0].issued, is->sequence, memory_order_release);
-    return is->sut->issue(is->sut->ctx, is->samples, n, err);
-}
-
-/* The start of this phase; of the run too when it is the first. */
-static int64_t start_phase(struct vt_issuer *is)
-{
-    int64_t now = now_ns(is);
     if (!is->started) {
         is->started = true;
-        is->recorder->start_ns = now;
+        atomic_store_explicit(&is->recorder->start_ns, now, memory_order_relaxed);
         atomic_store_explicit(&is->control->started_ns, now, memory_order_relaxed);
     }
     return now;
 }
 
-static bool performance(const struct vt_issuer *is)
+/* A thread's share of a count, the remainder to the first ones. */
+static uint64_t share_of(const struct vt_issue_track *track, uint64_t count)
 {
-    return is->settings->mode == VT_PERFORMANCE;
+    uint32_t n = track->issuer->n_tracks;
+    return count / n + (track->index < count % n ? 1 : 0);
 }
 
-/* The limits that end any performance run early. `elapsed` is of the last issue. */
-static bool limit_reached(struct vt_issuer *is, int64_t elapsed)
+bool vt_issue_limited(struct vt_issue_track *track, int64_t elapsed)
 {
+    struct vt_issuer *is = track->issuer;
     const struct vt_load_settings *s = is->settings;
-    if (!performance(is)) {
+    if (!vt_issue_performance(is)) {
         return false;
     }
-    if (s->max_query_count != 0 && is->queries >= s->max_query_count) {
-        is->end = VT_END_MAX_QUERIES;
+    if (s->max_query_count != 0 && track->queries >= share_of(track, s->max_query_count)) {
+        vt_issue_end(is, VT_END_MAX_QUERIES, false);
         return true;
     }
     if (s->max_duration_ns != 0 && elapsed > s->max_duration_ns) {
-        is->end = VT_END_MAX_DURATION;
+        vt_issue_end(is, VT_END_MAX_DURATION, false);
         return true;
     }
     return false;
 }
 
-/* Whether the query that was just issued is the last one. `queries` are those of this phase. */
-static bool closed_loop_ends(struct vt_issuer *is, uint64_t queries, int64_t elapsed)
+int64_t vt_issue_cap(const struct vt_issuer *is, int64_t start, int64_t grace)
 {
-    const struct vt_selection *sel = &is->selection;
-    bool gave_all = sel->queries_max != 0 && queries >= sel->queries_max;
-    if (!performance(is)) {
-        return gave_all;
-    }
-    if (queries >= is->effective->min_query_count && elapsed >= is->effective->target_duration_ns) {
-        return true;
-    }
-    if (limit_reached(is, elapsed)) {
-        return true;
-    }
-    if (gave_all) {
-        is->end = VT_END_EXHAUSTED;
-    }
-    return gave_all;
-}
-
-static enum vt_status run_closed_loop(struct vt_issuer *is, struct vt_error *err)
-{
-    size_t n = is->effective->samples_per_query;
-    int64_t start = 0;
-    for (uint64_t queries = 1;; queries++) {
-        enum vt_status st = prepare(is, n, err);
-        if (st != VT_OK) {
-            return st;
-        }
-        if (queries == 1) {
-            start = start_phase(is);
-        }
-        int64_t now = now_ns(is);
-        st = launch(is, n, now, now, err);
-        if (st != VT_OK) {
-            return st;
-        }
-        is->queries++;
-        if (closed_loop_ends(is, queries, now - start)) {
-            break;
-        }
-        if (!wait_for(is, is->sequence, VT_NEVER)) {
-            return VT_OK;
-        }
-        show_progress(is, is->sequence);
-        if (stop_asked(is)) {
-            is->end = VT_END_STOPPED;
-            break;
-        }
-    }
-    is->sut->flush(is->sut->ctx);
-    (void)wait_for(is, is->sequence, VT_NEVER);
-    return VT_OK;
-}
-
-/* Sleeps to the time of the next query; false when the run was stopped meanwhile. */
-static bool sleep_to(struct vt_issuer *is, int64_t deadline, int64_t *ret_now)
-{
-    int64_t now = now_ns(is);
-    while (now < deadline) {
-        if (stop_asked(is)) {
-            is->end = VT_END_STOPPED;
-            return false;
-        }
-        bool far = deadline - now > LOOK_NS + is->settings->spin_ns;
-        if (far) {
-            sleep_until(is, now + LOOK_NS, 0);
-        } else {
-            sleep_until(is, deadline, is->settings->spin_ns);
-        }
-        now = now_ns(is);
-    }
-    *ret_now = now;
-    return true;
-}
-
-/* Notices a system under test that has fallen silent while queries are still being issued. */
-struct silence {
-    uint64_t completed;
-    int64_t since_ns;
-};
-
-static bool too_silent(struct vt_issuer *is, struct silence *silence, uint64_t done, int64_t now)
-{
-    if (done != silence->completed || done + 1 >= is->sequence) {
-        silence->completed = done;
-        silence->since_ns = now;
-        return false;
-    }
-    if (now - silence->since_ns < is->settings->completion_timeout_ns) {
-        return false;
-    }
-    is->end = VT_END_TIMED_OUT;
-    return true;
-}
-
-static int64_t cap_after(const struct vt_issuer *is, int64_t start, int64_t grace)
-{
-    return performance(is) && is->settings->max_duration_ns != 0
+    return vt_issue_performance(is) && is->settings->max_duration_ns != 0
                ? start + is->settings->max_duration_ns + grace
                : VT_NEVER;
 }
 
-static enum vt_status issue_schedule(struct vt_issuer *is, struct vt_schedule *schedule,
-                                     int64_t *ret_start, struct vt_error *err)
+/* Draws the next n samples and opens their records, all but the times. */
+static enum vt_status prepare(struct vt_issue_track *track, size_t n, struct vt_error *err)
 {
-    int64_t start = 0, at = 0, now = 0, cap = VT_NEVER;
-    struct silence silence = {0};
-    while (vt_schedule_next(schedule, &at)) {
-        enum vt_status st = prepare(is, 1, err);
-        if (st != VT_OK) {
-            return st;
-        }
-        if (schedule->count == 1) {
-            start = start_phase(is);
-            cap = cap_after(is, start, 0);
-            silence.since_ns = start;
-            *ret_start = start;
-        }
-        /* A query behind the end of the run is not waited for. */
-        if (!sleep_to(is, min_ns(start + at, cap), &now)) {
-            return VT_OK;
-        }
-        if (start + at > cap) {
-            is->end = VT_END_MAX_DURATION;
-            return VT_OK;
-        }
-        st = launch(is, 1, start + at, now, err);
-        if (st != VT_OK) {
-            return st;
-        }
-        is->queries++;
-        uint64_t done = completed(is);
-        show_progress(is, done);
-        if (schedule->ended) {
-            return VT_OK;
-        }
-        if (stop_asked(is)) {
-            is->end = VT_END_STOPPED;
-            return VT_OK;
-        }
-        if (limit_reached(is, now - start) || too_silent(is, &silence, done, now)) {
-            return VT_OK;
+    struct vt_recorder *r = track->issuer->recorder;
+    enum vt_status st = vt_recorder_reserve(r, track->index, n, err);
+    if (st != VT_OK) {
+        return st;
+    }
+    vt_selection_fill(&track->selection, track->indices, n);
+    uint32_t query = (uint32_t)(track->issuer->queries_before + track->queries);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sequence = track->sequence + i;
+        track->samples[i] = (struct vt_query_sample){
+            .id = vt_recorder_id(r, track->index, sequence), .index = track->indices[i]};
+        vt_recorder_open(r, track->index, sequence, (uint32_t)track->indices[i], query);
+    }
+    if (track->sampler.on) {
+        for (size_t i = 0; i < n; i++) {
+            if (vt_log_sampler_next(&track->sampler)) {
+                vt_recorder_mark(r, track->index, track->sequence + i);
+            }
         }
     }
+    return VT_OK;
+}
+
+/* Gives the prepared samples their times, since the start of the run. */
+static void stamp(struct vt_issue_track *track, size_t n, int64_t scheduled_ns, int64_t issued_ns)
+{
+    struct vt_sample_record *record =
+        vt_recorder_at(track->issuer->recorder, track->index, track->sequence);
+    for (size_t i = 0; i < n; i++) {
+        record[i].scheduled_ns = scheduled_ns;
+        record[i].issued_ns = issued_ns;
+    }
+    track->last_scheduled_ns = scheduled_ns;
+    track->last_issue_ns = issued_ns;
+}
+
+/* Whether the query that was just issued is the last one of a closed loop. */
+static bool closed_loop_ends(struct vt_issue_track *track, int64_t elapsed)
+{
+    struct vt_issuer *is = track->issuer;
+    uint64_t most = track->selection.queries_max;
+    bool gave_all = most != 0 && track->queries >= most;
+    if (!vt_issue_performance(is)) {
+        return gave_all;
+    }
+    if (track->queries >= is->effective->min_query_count &&
+        elapsed >= is->effective->target_duration_ns) {
+        return true;
+    }
+    if (vt_issue_limited(track, elapsed)) {
+        return true;
+    }
+    if (gave_all) {
+        vt_issue_end(is, VT_END_EXHAUSTED, false);
+    }
+    return gave_all;
+}
+
+static enum vt_status run_closed_loop(struct vt_issue_track *track, struct vt_error *err)
+{
+    struct vt_issuer *is = track->issuer;
+    const size_t n = is->effective->samples_per_query;
+    int64_t start = VT_NEVER, zero = 0;
+    for (;;) {
+        enum vt_status st = prepare(track, n, err);
+        if (st != VT_OK) {
+            return st;
+        }
+        int64_t now = vt_issue_now_ns(is);
+        if (start == VT_NEVER) {
+            start = vt_issue_start_phase(is, now);
+            zero = atomic_load_explicit(&is->recorder->start_ns, memory_order_relaxed);
+        }
+        stamp(track, n, now - zero, now - zero);
+        st = vt_issue_launch(track, n, err);
+        if (st != VT_OK) {
+            return st;
+        }
+        track->queries++;
+        if (closed_loop_ends(track, now - start)) {
+            break;
+        }
+        if (!vt_issue_wait(track, track->sequence, VT_NEVER)) {
+            return VT_OK;
+        }
+        vt_issue_show(is, track->sequence, track->sequence);
+        if (vt_issue_stopped(is)) {
+            break;
+        }
+    }
+    is->sut->flush(is->sut->ctx);
+    (void)vt_issue_wait(track, track->sequence, VT_NEVER);
     return VT_OK;
 }
 
 static enum vt_status run_server(struct vt_issuer *is, struct vt_error *err)
 {
-    const struct vt_selection *sel = &is->selection;
-    struct vt_schedule schedule;
-    vt_schedule_init(&schedule, is->settings->schedule_rng_seed, is->effective->target_qps,
-                     sel->duration_ns, sel->queries_min, sel->queries_step);
-    if (is->recorder->clock == NULL) {
-        (void)vt_clock_tighten_slack();
-    }
     int64_t start = 0;
-    enum vt_status st = issue_schedule(is, &schedule, &start, err);
-    if (st != VT_OK || is->end == VT_END_STOPPED || is->end == VT_END_TIMED_OUT) {
+    enum vt_status st = vt_issue_server(is, err, &start);
+    enum vt_run_end end = vt_issuer_end(is);
+    if (st != VT_OK || end == VT_END_STOPPED || end == VT_END_TIMED_OUT) {
         return st;
     }
     is->sut->flush(is->sut->ctx);
     /* What is not done by then is late in any case. */
-    int64_t cap = cap_after(is, start, is->settings->server_target_latency_ns);
-    (void)wait_for(is, is->sequence, cap);
+    int64_t cap = vt_issue_cap(is, start, is->settings->server_target_latency_ns);
+    for (uint32_t i = 0; i < is->n_tracks; i++) {
+        if (!vt_issue_wait(&is->tracks[i], is->tracks[i].sequence, cap)) {
+            break;
+        }
+    }
     return VT_OK;
 }
 
-static enum vt_status run_offline(struct vt_issuer *is, struct vt_error *err)
+/*
+ * Parts of the one query. Only the first is prepared before the clock starts: the preparation of
+ * the others is work of the run, so their time of issue is taken before it.
+ */
+static enum vt_status run_offline(struct vt_issue_track *track, struct vt_error *err)
 {
-    uint64_t left = is->selection.samples_per_query;
-    int64_t start = 0, cap = VT_NEVER;
-    for (bool first = true; left > 0; first = false) {
+    struct vt_issuer *is = track->issuer;
+    uint64_t left = track->selection.samples_per_query;
+    int64_t start = VT_NEVER, cap = VT_NEVER, zero = 0;
+    while (left > 0) {
         size_t n = left < is->block ? left : is->block;
-        enum vt_status st = prepare(is, n, err);
+        int64_t now = start == VT_NEVER ? 0 : vt_issue_now_ns(is);
+        enum vt_status st = prepare(track, n, err);
         if (st != VT_OK) {
             return st;
         }
-        if (first) {
-            start = start_phase(is);
-            cap = cap_after(is, start, 0);
+        if (start == VT_NEVER) {
+            now = start = vt_issue_start_phase(is, vt_issue_now_ns(is));
+            cap = vt_issue_cap(is, start, 0);
+            zero = atomic_load_explicit(&is->recorder->start_ns, memory_order_relaxed);
         }
-        int64_t now = now_ns(is);
-        st = launch(is, n, start, now, err);
+        stamp(track, n, start - zero, now - zero);
+        st = vt_issue_launch(track, n, err);
         if (st != VT_OK) {
             return st;
         }
         left -= n;
-        show_progress(is, completed(is));
-        if (stop_asked(is)) {
-            is->end = VT_END_STOPPED;
+        vt_issue_show(is, track->sequence, vt_track_completed(track));
+        if (vt_issue_stopped(is)) {
             break;
         }
         if (left > 0 && now >= cap) {
-            is->end = VT_END_MAX_DURATION;
+            vt_issue_end(is, VT_END_MAX_DURATION, true);
             break;
         }
     }
-    is->queries++;
-    if (is->end != VT_END_NATURAL) {
+    track->queries++;
+    if (vt_issuer_end(is) != VT_END_NATURAL) {
         return VT_OK;
     }
     is->sut->flush(is->sut->ctx);
-    (void)wait_for(is, is->sequence, cap);
+    (void)vt_issue_wait(track, track->sequence, cap);
     return VT_OK;
+}
+
+static enum vt_status run_alone(struct vt_issuer *is, struct vt_error *err)
+{
+    struct vt_issue_track *track = &is->tracks[0];
+    struct vt_issue_thread saved;
+    enum vt_status st = vt_issue_thread_enter(is->settings, 0, err, &saved);
+    if (st == VT_OK) {
+        /* Borrows the permutation; vt_issuer_run gives it back. */
+        track->selection = is->selection;
+        track->sampler = is->sampler;
+        switch (is->settings->scenario) {
+        case VT_OFFLINE:
+            st = run_offline(track, err);
+            break;
+        case VT_SERVER:
+            st = run_server(is, err);
+            break;
+        case VT_SINGLESTREAM:
+        case VT_MULTISTREAM:
+        case VT_SCENARIO_COUNT:
+            st = run_closed_loop(track, err);
+            break;
+        }
+    }
+    vt_issue_thread_leave(&saved);
+    return st;
+}
+
+/* Of Server each thread has followed the schedule to its end, or the run ended early. */
+static uint64_t generated_by_server(struct vt_issuer *is, int64_t *ret_duration_ns)
+{
+    /* Where a run is cut off long before its end, counting all the rest would take as long. */
+    const uint64_t most = is->queries + (UINT64_C(1) << 26);
+    struct vt_schedule *schedule = &is->tracks[0].schedule;
+    int64_t at;
+    while (schedule->count < most && vt_schedule_next(schedule, &at)) {
+    }
+    *ret_duration_ns = schedule->next_ns;
+    return schedule->count;
+}
+
+static void sum_up(struct vt_issuer *is)
+{
+    const struct vt_selection *sel = &is->selection;
+    uint64_t queries = 0, samples_per_query = is->effective->samples_per_query;
+    is->sequence = 0;
+    for (uint32_t i = 0; i < is->n_tracks; i++) {
+        const struct vt_issue_track *track = &is->tracks[i];
+        is->sequence += track->sequence;
+        queries += track->queries;
+        if (track->last_issue_ns > is->last_issue_ns) {
+            is->last_issue_ns = track->last_issue_ns;
+        }
+        if (track->last_scheduled_ns > is->last_scheduled_ns) {
+            is->last_scheduled_ns = track->last_scheduled_ns;
+        }
+    }
+    is->queries = is->queries_before + queries;
+    int64_t duration_ns = 0;
+    uint64_t generated;
+    if (is->settings->scenario == VT_SERVER) {
+        generated = generated_by_server(is, &duration_ns);
+    } else if (is->settings->scenario == VT_OFFLINE) {
+        const struct vt_schedule_span one = {.count_min = 1};
+        generated = vt_schedule_generated(&one, is->effective->target_qps, &duration_ns);
+        samples_per_query = sel->samples_per_query;
+    } else {
+        const struct vt_schedule_span span = {sel->duration_ns, sel->queries_min,
+                                              sel->queries_step};
+        generated = vt_schedule_generated(&span, is->effective->target_qps, &duration_ns);
+    }
+    is->generated_queries += generated;
+    is->generated_samples += generated * samples_per_query;
+    is->generated_duration_ns += duration_ns;
+}
+
+/* What LoadGen would have logged about the end, in our words. */
+static void note_end(struct vt_issuer *is)
+{
+    const struct vt_load_settings *s = is->settings;
+    switch (vt_issuer_end(is)) {
+    case VT_END_MAX_QUERIES:
+        vt_recorder_note(is->recorder, true,
+                         "Ending early: max_query_count %" PRIu64 " was reached with %" PRIu64
+                         " queries",
+                         s->max_query_count, is->queries);
+        break;
+    case VT_END_MAX_DURATION:
+        vt_recorder_note(is->recorder, true,
+                         "Ending early: max_duration %" PRId64 " ns was reached with %" PRIu64
+                         " queries",
+                         s->max_duration_ns, is->queries);
+        break;
+    case VT_END_EXHAUSTED:
+        vt_recorder_note(is->recorder, true,
+                         "Ending early: performance_issue_unique has issued all %" PRIu64
+                         " queries that the loaded samples make",
+                         is->queries);
+        break;
+    case VT_END_TIMED_OUT:
+        vt_recorder_note(is->recorder, true, "Ending early: nothing completed for %" PRId64 " ns",
+                         s->completion_timeout_ns);
+        break;
+    case VT_END_STOPPED:
+        vt_recorder_note(is->recorder, true, "Ending early: interrupted after %" PRIu64 " queries",
+                         is->queries);
+        break;
+    case VT_END_TOO_MANY: /* noted where the number is known */
+    case VT_END_NATURAL:
+        break;
+    }
 }
 
 enum vt_status vt_issuer_run(struct vt_issuer *issuer, struct vt_error *err)
 {
-    enum vt_status st = VT_OK;
-    switch (issuer->settings->scenario) {
-    case VT_OFFLINE:
-        st = run_offline(issuer, err);
-        break;
-    case VT_SERVER:
-        st = run_server(issuer, err);
-        break;
-    case VT_SINGLESTREAM:
-    case VT_MULTISTREAM:
-    case VT_SCENARIO_COUNT:
-        st = run_closed_loop(issuer, err);
-        break;
+    struct vt_issuer *is = issuer;
+    for (uint32_t i = 0; i < is->n_tracks; i++) {
+        is->tracks[i].queries = 0;
     }
-    show_progress(issuer, completed(issuer));
+    is->queries_before = is->queries;
+    enum vt_status st = is->n_tracks == 1 ? run_alone(is, err) : run_server(is, err);
+    sum_up(is);
+    vt_issue_show(is, is->sequence, vt_recorder_completed(is->recorder));
+    if (st == VT_OK) {
+        note_end(is);
+    }
     return st;
 }

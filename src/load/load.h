@@ -34,7 +34,7 @@
  * first phase; belongs to vt_load_run while one is on.
  */
 struct vt_load_carry {
-    uint64_t samples, queries; /* issued by the phases so far */
+    uint64_t samples, queries; /* that LoadGen would have generated in the phases so far */
     bool seeded;
     struct vt_mt19937 accuracy_log_rng;
 };

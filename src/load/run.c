@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
+#include "load/issue_thread.h"
 #include "load/issuer.h"
 #include "load/load.h"
 #include "load/verdict.h"
@@ -11,7 +11,7 @@
 /* A report and what it owns. */
 struct owned_report {
     struct vt_load_report report; /* first: the caller's pointer is this object's */
-    struct vt_record_block records;
+    struct vt_record_block block;
     struct vt_load_response *responses;
     struct vt_arena response_data;
 };
@@ -19,20 +19,16 @@ struct owned_report {
 struct run {
     struct vt_issuer issuer;
     struct vt_recorder recorder;
+    struct vt_load_settings settings; /* test05 applied */
     struct vt_load_effective effective;
     struct vt_load_control own_control; /* when the caller gave none */
+    struct vt_load_carry own_carry;
+    struct vt_load_carry *carry;
     struct vt_sample_sets sets;
     struct vt_sample_set loaded; /* .indices NULL: none */
     struct vt_completion_sink sink;
     int64_t start_unix_ms;
 };
-
-static int64_t unix_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / VT_NS_PER_MS;
-}
 
 /* How many samples the records should have room for from the start. */
 static uint64_t expected_records(const struct vt_load_settings *s,
@@ -69,7 +65,7 @@ static enum vt_status run_set(struct run *run, const struct vt_qsl *qsl, size_t 
     st = vt_selection_init(&is->selection, is->settings, is->effective, set, err);
     if (st == VT_OK) {
         if (i == 0) {
-            run->start_unix_ms = unix_ms();
+            run->start_unix_ms = vt_clock_unix_ms(is->control->clock);
         }
         st = vt_issuer_run(is, err);
     }
@@ -90,7 +86,7 @@ static enum vt_status run_sets(struct run *run, const struct vt_qsl *qsl, struct
     for (size_t i = 0; i < run->sets.n; i++) {
         st = run_set(run, qsl, i, err);
         bool done = vt_recorder_completed(&run->recorder) == is->sequence;
-        if (st != VT_OK || is->end != VT_END_NATURAL || !done) {
+        if (st != VT_OK || vt_issuer_end(is) != VT_END_NATURAL || !done) {
             break;
         }
         if (i + 1 < run->sets.n) {
@@ -119,7 +115,7 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
         return vt_error_set(err, VT_ERR_MEMORY, "no memory to keep the responses: %" PRIu64 " kept",
                             rec->responses.n);
     }
-    enum vt_status st = vt_recorder_take(rec, err, &owned->records);
+    enum vt_status st = vt_recorder_take(rec, err, &owned->block);
     if (st != VT_OK) {
         vt_free(owned);
         return st;
@@ -140,13 +136,21 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     r->queries_issued = is->queries;
     vt_recorder_tell(rec, r);
     r->last_issue_ns = is->last_issue_ns;
-    r->records = owned->records.records;
-    r->tokens = owned->records.tokens;
-    r->n_records = owned->records.n;
-    r->record_bytes = owned->records.record_bytes;
-    r->spilled_bytes = owned->records.spilled_bytes;
+    r->start_monotonic_ns = atomic_load(&rec->start_ns);
+    r->queries_generated = is->generated_queries;
+    r->generated_duration_ns = is->generated_duration_ns;
+    r->samples_per_query = is->generated_samples / is->generated_queries;
+    r->records = owned->block.records;
+    r->n_records = owned->block.n;
+    r->record_bytes = owned->block.record_bytes;
+    r->spilled_bytes = owned->block.spilled_bytes;
+    r->tokens = owned->block.tokens;
+    r->first_sequence = run->carry->samples;
     r->responses = owned->responses;
     r->n_responses = rec->responses.n;
+    for (uint64_t i = 0; i < r->n_responses; i++) {
+        owned->responses[i].sequence += r->first_sequence;
+    }
     *ret_owned = owned;
     return VT_OK;
 }
@@ -157,7 +161,7 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
  */
 static void note_first_lost(struct run *run, const struct vt_load_report *r)
 {
-    enum vt_run_end end = run->issuer.end;
+    enum vt_run_end end = vt_issuer_end(&run->issuer);
     if (r->samples_lost == 0 || end == VT_END_STOPPED || end == VT_END_MAX_DURATION) {
         return;
     }
@@ -182,7 +186,7 @@ static enum vt_status make_report(struct run *run, const struct vt_qsl *qsl, str
     struct vt_load_report *r = &owned->report;
     note_first_lost(run, r);
     memcpy(r->first_failure, run->recorder.first_failure, sizeof(r->first_failure));
-    st = vt_verdict_reach(r, run->issuer.effective, run->issuer.end, err);
+    st = vt_verdict_reach(r, run->issuer.effective, vt_issuer_end(&run->issuer), err);
     if (st != VT_OK) {
         vt_load_report_free(r);
         return st;
@@ -191,12 +195,57 @@ static enum vt_status make_report(struct run *run, const struct vt_qsl *qsl, str
     return VT_OK;
 }
 
-static enum vt_status prepare(struct run *run, const struct vt_load_settings *settings,
-                              const struct vt_sut *sut, struct vt_load_control *control,
-                              struct vt_error *err)
+/* What the phases before left off with, or a test's beginning. */
+static void take_up_carry(struct run *run)
+{
+    struct vt_load_control *control = run->issuer.control;
+    run->carry = control->carry != NULL ? control->carry : &run->own_carry;
+    if (!run->carry->seeded) {
+        run->carry->seeded = true;
+        vt_log_sampler_seed(&run->carry->accuracy_log_rng);
+    }
+    vt_log_sampler_init(&run->issuer.sampler, &run->settings, &run->effective,
+                        &run->carry->accuracy_log_rng);
+}
+
+/* LoadGen numbers what it generates: a phase goes on behind that, issued or not. */
+static void carry_on(struct run *run)
+{
+    const struct vt_issuer *is = &run->issuer;
+    uint64_t samples = is->sequence > is->generated_samples ? is->sequence : is->generated_samples;
+    run->carry->samples += samples;
+    run->carry->queries +=
+        is->queries > is->generated_queries ? is->queries : is->generated_queries;
+    if (run->carry != &run->own_carry && vt_log_sampler_wanted(&run->settings)) {
+        vt_log_sampler_skip(&run->carry->accuracy_log_rng, samples);
+    }
+}
+
+static enum vt_status init_recorder(struct run *run, struct vt_error *err)
+{
+    const struct vt_load_settings *s = &run->settings;
+    const struct vt_issuer *is = &run->issuer;
+    uint32_t tracks = vt_issuer_tracks(s);
+    const struct vt_recorder_config config = {
+        .clock = is->control->clock,
+        .n_tracks = tracks,
+        .expected = expected_records(s, &run->effective) / tracks + 1,
+        .keep = s->mode == VT_ACCURACY ? VT_KEEP_ALL
+                : is->sampler.on       ? VT_KEEP_MARKED
+                                       : VT_KEEP_NONE,
+        .tokens = s->use_token_latencies,
+        .whole_batch = s->scenario == VT_OFFLINE,
+        .memory_limit_bytes = s->memory_limit_bytes,
+        .spill_folder = s->spill_folder,
+    };
+    return vt_recorder_init(&run->recorder, &config, err);
+}
+
+static enum vt_status prepare(struct run *run, const struct vt_sut *sut,
+                              struct vt_load_control *control, struct vt_error *err)
 {
     struct vt_issuer *is = &run->issuer;
-    is->settings = settings;
+    is->settings = &run->settings;
     is->effective = &run->effective;
     is->sut = sut;
     is->control = control != NULL ? control : &run->own_control;
@@ -207,19 +256,10 @@ static enum vt_status prepare(struct run *run, const struct vt_load_settings *se
     run->sink = (struct vt_completion_sink){.complete = vt_recorder_complete,
                                             .first_token = vt_recorder_first_token,
                                             .ctx = &run->recorder};
-    struct vt_recorder_config config = {
-        .clock = is->control->clock,
-        .n_tracks = 1,
-        .expected = expected_records(settings, &run->effective),
-        .keep = settings->mode == VT_ACCURACY ? VT_KEEP_ALL : VT_KEEP_NONE,
-        .tokens = settings->use_token_latencies,
-        .whole_batch = settings->scenario == VT_OFFLINE,
-        .memory_limit_bytes = settings->memory_limit_bytes,
-        .spill_folder = settings->spill_folder,
-    };
-    enum vt_status st = vt_recorder_init(&run->recorder, &config, err);
+    take_up_carry(run);
+    enum vt_status st = init_recorder(run, err);
     if (st == VT_OK) {
-        st = vt_sample_sets_init(&run->sets, settings, &run->effective, err);
+        st = vt_sample_sets_init(&run->sets, is->settings, &run->effective, err);
     }
     if (st == VT_OK) {
         st = vt_issuer_init(is, err);
@@ -227,22 +267,48 @@ static enum vt_status prepare(struct run *run, const struct vt_load_settings *se
     return st;
 }
 
-enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
-                           const struct vt_qsl *qsl, struct vt_load_control *control,
-                           struct vt_error *err, struct vt_load_report **ret_report)
+/* test05: performance with seeds of its own, whatever mode was asked for. */
+static void apply_test05(struct vt_load_settings *s)
 {
-    struct vt_load_effective effective;
-    enum vt_status st = vt_load_settings_resolve(settings, qsl->total_count, qsl->performance_count,
-                                                 err, &effective);
-    if (st != VT_OK) {
-        return st;
+    if (s->test05) {
+        s->mode = VT_PERFORMANCE;
+        s->qsl_rng_seed = s->test05_qsl_rng_seed;
+        s->sample_index_rng_seed = s->test05_sample_index_rng_seed;
+        s->schedule_rng_seed = s->test05_schedule_rng_seed;
     }
-    struct run *run = vt_calloc(1, sizeof(*run));
-    if (run == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory for a run");
+}
+
+/* What the ranges of single settings do not say. Says so before anything has been loaded. */
+static enum vt_status check(const struct vt_load_settings *s, struct vt_error *err)
+{
+    if (s->mode != VT_PERFORMANCE && s->mode != VT_ACCURACY) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "mode is %s: one run is one phase, give performance or accuracy",
+                            vt_mode_key(s->mode));
     }
-    run->effective = effective;
-    st = prepare(run, settings, sut, control, err);
+    if (vt_issuer_tracks(s) > VT_TRACKS_MAX) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "server_num_issue_query_threads is %" PRIu32
+                            ": give a number from 0 to %d",
+                            s->server_num_issue_query_threads, VT_TRACKS_MAX);
+    }
+    enum vt_status st = vt_schedule_check(s, err);
+    for (uint32_t i = 0; i < vt_issuer_tracks(s) && st == VT_OK; i++) {
+        struct vt_issue_thread saved;
+        st = vt_issue_thread_enter(s, i, err, &saved);
+        vt_issue_thread_leave(&saved);
+    }
+    return st;
+}
+
+static enum vt_status execute(struct run *run, const struct vt_sut *sut, const struct vt_qsl *qsl,
+                              struct vt_load_control *control, struct vt_error *err,
+                              struct vt_load_report **ret_report)
+{
+    enum vt_status st = prepare(run, sut, control, err);
+    if (st == VT_OK && run->settings.test05) {
+        vt_recorder_note(&run->recorder, false, "test05 is on: its seeds replace the others");
+    }
     if (st == VT_OK) {
         st = run_sets(run, qsl, err);
         unload(run, qsl);
@@ -250,9 +316,33 @@ enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct
     if (st == VT_OK) {
         st = make_report(run, qsl, err, ret_report);
     }
+    if (st == VT_OK) {
+        carry_on(run);
+    }
     vt_issuer_release(&run->issuer);
     vt_sample_sets_release(&run->sets);
     vt_recorder_release(&run->recorder);
+    return st;
+}
+
+enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
+                           const struct vt_qsl *qsl, struct vt_load_control *control,
+                           struct vt_error *err, struct vt_load_report **ret_report)
+{
+    struct run *run = vt_calloc(1, sizeof(*run));
+    if (run == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "no memory for a run");
+    }
+    run->settings = *settings;
+    apply_test05(&run->settings);
+    enum vt_status st = vt_load_settings_resolve(&run->settings, qsl->total_count,
+                                                 qsl->performance_count, err, &run->effective);
+    if (st == VT_OK) {
+        st = check(&run->settings, err);
+    }
+    if (st == VT_OK) {
+        st = execute(run, sut, qsl, control, err, ret_report);
+    }
     vt_free(run);
     return st;
 }
@@ -263,7 +353,7 @@ void vt_load_report_free(struct vt_load_report *report)
         return;
     }
     struct owned_report *owned = (struct owned_report *)report;
-    vt_record_block_release(&owned->records);
+    vt_record_block_release(&owned->block);
     vt_free(owned->responses);
     vt_arena_release(&owned->response_data);
     vt_free(owned);

@@ -223,6 +223,23 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
     return VT_OK;
 }
 
+enum vt_status vt_selection_copy(struct vt_selection *copy, const struct vt_selection *selection,
+                                 struct vt_error *err)
+{
+    *copy = *selection;
+    copy->order = NULL;
+    if (selection->order == NULL) {
+        return VT_OK;
+    }
+    copy->order = vt_calloc(selection->order_n, sizeof(*copy->order));
+    if (copy->order == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples",
+                            selection->order_n);
+    }
+    memcpy(copy->order, selection->order, selection->order_n * sizeof(*copy->order));
+    return VT_OK;
+}
+
 void vt_selection_release(struct vt_selection *selection)
 {
     vt_free(selection->order);

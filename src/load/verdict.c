@@ -120,6 +120,11 @@ static void judge_counts(struct verdict *v)
     } else if (v->end == VT_END_MAX_QUERIES) {
         reason(v, "needs %" PRIu64 " %s, got %" PRIu64 " because max_query_count is %" PRIu64,
                needed, queries_word(v), got, r->settings.max_query_count);
+    } else if (v->end == VT_END_TOO_MANY) {
+        reason(v,
+               "needs %" PRIu64 " %s, got %" PRIu64
+               " when more than server_max_async_queries %" PRIu64 " were outstanding",
+               needed, queries_word(v), got, r->settings.server_max_async_queries);
     } else if (v->end == VT_END_EXHAUSTED) {
         reason(v,
                "needs %" PRIu64 " %s, got %" PRIu64
