@@ -441,6 +441,9 @@ static void sum_up(struct vt_issuer *is)
                                               sel->queries_step};
         generated = vt_schedule_generated(&span, is->effective->target_qps, &duration_ns);
     }
+    if (is->queries_before == 0) {
+        is->generated_samples_per_query = samples_per_query;
+    }
     is->generated_queries += generated;
     is->generated_samples += generated * samples_per_query;
     is->generated_duration_ns += duration_ns;

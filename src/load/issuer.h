@@ -77,6 +77,7 @@ struct vt_issuer {
     /* What LoadGen would have built in advance, summed over the sets. */
     uint64_t generated_queries;
     uint64_t generated_samples;
+    uint64_t generated_samples_per_query; /* of the first set */
     int64_t generated_duration_ns;
     _Atomic int end;   /* enum vt_run_end: the first that was not natural */
     _Atomic bool halt; /* no thread issues any more */

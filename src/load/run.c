@@ -139,7 +139,7 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     r->start_monotonic_ns = atomic_load(&rec->start_ns);
     r->queries_generated = is->generated_queries;
     r->generated_duration_ns = is->generated_duration_ns;
-    r->samples_per_query = is->generated_samples / is->generated_queries;
+    r->samples_per_query = is->generated_samples_per_query;
     r->records = owned->block.records;
     r->n_records = owned->block.n;
     r->record_bytes = owned->block.record_bytes;
