@@ -32,14 +32,20 @@ static inline uint64_t vt_track_completed(const struct vt_issue_track *track)
 /* The run is over, for this reason unless it had one already. With `halt` for all threads. */
 void vt_issue_end(struct vt_issuer *is, enum vt_run_end end, bool halt);
 
-/* True, with the end noted, when somebody wants the run to stop or another thread ended it. */
-static inline bool vt_issue_stopped(struct vt_issuer *is)
+/* True, with the end noted, when somebody wants the run to stop. */
+static inline bool vt_issue_interrupted(struct vt_issuer *is)
 {
     if (atomic_load_explicit(&is->control->stop, memory_order_relaxed)) {
         vt_issue_end(is, VT_END_STOPPED, true);
         return true;
     }
-    return atomic_load_explicit(&is->halt, memory_order_relaxed);
+    return false;
+}
+
+/* The same when another thread ended it: nothing is issued any more. */
+static inline bool vt_issue_stopped(struct vt_issuer *is)
+{
+    return vt_issue_interrupted(is) || atomic_load_explicit(&is->halt, memory_order_relaxed);
 }
 
 void vt_issue_sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64_t spin_ns);

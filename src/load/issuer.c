@@ -145,7 +145,7 @@ static bool wait_long(struct vt_issue_track *track, uint64_t target, int64_t cap
             seen = all;
             progress_ns = now;
         }
-        if (vt_issue_stopped(is)) {
+        if (vt_issue_interrupted(is)) {
             return false;
         }
         if (now >= cap_ns) {

@@ -159,7 +159,7 @@ static void a_doubled_completion_counts_once_and_is_reported(void **state)
 
 static void invented_completions_are_counted_not_believed(void **state)
 {
-    static const uint64_t ids[] = {0, 17, UINT64_MAX, UINT64_C(0x7fffffff00000005)};
+    static const uint64_t ids[] = {0, 17, UINT64_MAX >> 1, UINT64_C(0x7ffffff000000005)};
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         if (i > 0) {
             tear_down(state);

@@ -11,7 +11,9 @@ static void drop_events(struct vt_fake_clock *clock)
 
 static int64_t fake_now(void *ctx)
 {
-    return ((struct vt_fake_clock *)ctx)->now_ns;
+    struct vt_fake_clock *clock = ctx;
+    clock->now_ns += clock->step_ns;
+    return clock->now_ns;
 }
 
 static void complete(struct vt_fake_sut *sut, uint64_t id, uint64_t index)
@@ -190,7 +192,7 @@ void vt_fake_init(struct vt_fake_clock *clock, struct vt_fake_sut *sut, struct v
 {
     memset(control, 0, sizeof(*control));
     *clock = (struct vt_fake_clock){
-        .seam = {fake_now, fake_sleep, clock}, .now_ns = VT_FAKE_EPOCH, .sut = sut};
+        .seam = {fake_now, fake_sleep, clock, NULL}, .now_ns = VT_FAKE_EPOCH, .sut = sut};
     *sut = (struct vt_fake_sut){
         .seam = {VT_SUT_HEAD, sut_name, sut_start, sut_issue, sut_flush, sut_abort, sut},
         .clock = clock,

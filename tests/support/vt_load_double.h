@@ -21,6 +21,8 @@ struct vt_fake_clock {
     struct vt_fake_event *events; /* pending completions, in order of time */
     size_t first, n_events, room; /* events[first..n_events) are still to come */
     struct vt_fake_sut *sut;
+    int64_t step_ns;     /* passes with every look at the clock */
+    unsigned wall_looks; /* for a wall clock of the test's */
 };
 #define VT_FAKE_EPOCH (INT64_C(1000) * VT_NS_PER_S)
 

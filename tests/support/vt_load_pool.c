@@ -88,8 +88,7 @@ static enum vt_status issue(void *ctx, const struct vt_query_sample *samples, si
     struct vt_pool_sut *sut = ctx;
     uint32_t call = atomic_fetch_add(&sut->issues, 1) + 1;
     uint32_t largest = atomic_load(&sut->largest);
-    while (n > largest &&
-           !atomic_compare_exchange_weak(&sut->largest, &largest, (uint32_t)n)) {
+    while (n > largest && !atomic_compare_exchange_weak(&sut->largest, &largest, (uint32_t)n)) {
     }
     if (call == atomic_load(&sut->refuse_at)) {
         return vt_error_set(err, VT_ERR_ENGINE, "the pool refuses call %u", call);
@@ -147,7 +146,7 @@ static void unload_samples(void *ctx, const uint64_t *indices, size_t n)
 }
 
 const struct vt_qsl vt_pool_library = {VT_QSL_HEAD,  1000,           1000, name,
-                                      load_samples, unload_samples, NULL};
+                                       load_samples, unload_samples, NULL};
 struct vt_pool_sut vt_pool = {
     .seam = {VT_SUT_HEAD, name, start, issue, flush, abort_queue, &vt_pool},
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -182,7 +181,8 @@ struct vt_load_settings vt_pool_settings(enum vt_scenario scenario, uint64_t cou
     return s;
 }
 
-struct vt_load_report *vt_pool_run(const struct vt_load_settings *settings, struct vt_load_control *control)
+struct vt_load_report *vt_pool_run(const struct vt_load_settings *settings,
+                                   struct vt_load_control *control)
 {
     struct vt_error err = VT_ERROR_INIT;
     struct vt_load_report *r = NULL;

@@ -28,9 +28,9 @@ struct vt_pool_sut {
     bool silent, twice;
     bool in_place; /* issue() answers, no worker does */
     int64_t work_ns;
-    uint64_t lose;   /* the queries with this data set index never complete … */
-    bool lose_late;  /* … but the last of them when abort() is called */
-    uint64_t invent; /* an id that is completed once as well; 0: none */
+    uint64_t lose;              /* the queries with this data set index never complete … */
+    bool lose_late;             /* … but the last of them when abort() is called */
+    uint64_t invent;            /* an id that is completed once as well; 0: none */
     _Atomic uint32_t refuse_at; /* the issue call that fails, from 1; 0: none */
     /* What was seen. */
     _Atomic uint32_t aborts, issues, flushes, largest;
