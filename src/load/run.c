@@ -30,18 +30,25 @@ struct run {
     int64_t start_unix_ms;
 };
 
+/*
+ * Records that get their memory before the start: what can be had in a few milliseconds. A longer
+ * run takes the rest bit by bit while it goes on.
+ */
+#define RECORDS_AHEAD (UINT64_C(1) << 20)
+
 /* How many samples the records should have room for from the start. */
 static uint64_t expected_records(const struct vt_load_settings *s,
                                  const struct vt_load_effective *e)
 {
     if (s->mode == VT_ACCURACY) {
-        return e->accuracy_sample_count;
+        uint64_t count = e->accuracy_sample_count;
+        return count < RECORDS_AHEAD ? count : RECORDS_AHEAD;
     }
     double by_time =
         e->target_qps * ((double)e->target_duration_ns / 1e9) * (double)e->samples_per_query * 1.1;
     double least = (double)e->min_sample_count + (double)e->performance_sample_count;
     double n = by_time > least ? by_time : least;
-    return n < (double)VT_LOAD_SAMPLES_MAX ? (uint64_t)n : VT_LOAD_SAMPLES_MAX;
+    return n < (double)RECORDS_AHEAD ? (uint64_t)n : RECORDS_AHEAD;
 }
 
 static void unload(struct run *run, const struct vt_qsl *qsl)
