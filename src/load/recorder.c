@@ -176,7 +176,13 @@ enum vt_status vt_recorder_grow(struct vt_recorder *recorder, uint32_t track, ui
                             "%" PRIu64 ": shorten it",
                             issued, RECORDS_MAX);
     }
-    enum vt_status st = grow_columns(t, issued + n, false, err);
+    uint64_t wanted = issued + n;
+    if (recorder->whole_batch) {
+        /* Offline has no moment to miss: large pages cost it less. */
+        const uint64_t large = 128 * 1024;
+        wanted = min_u64((wanted + large - 1) / large * large, RECORDS_MAX);
+    }
+    enum vt_status st = grow_columns(t, wanted, recorder->whole_batch, err);
     set_ready(t);
     return st;
 }
