@@ -209,8 +209,9 @@ int64_t vt_issue_cap(const struct vt_issuer *is, int64_t start, int64_t grace)
                : VT_NEVER;
 }
 
-/* Draws the next n samples and opens their records, all but the times. */
-static enum vt_status prepare(struct vt_issue_track *track, size_t n, struct vt_error *err)
+/* Draws the next n samples and writes their records; the times may be corrected by stamp(). */
+static enum vt_status prepare(struct vt_issue_track *track, size_t n, int64_t scheduled_ns,
+                              int64_t issued_ns, struct vt_error *err)
 {
     struct vt_recorder *r = track->issuer->recorder;
     enum vt_status st = vt_recorder_reserve(r, track->index, n, err);
@@ -218,34 +219,49 @@ static enum vt_status prepare(struct vt_issue_track *track, size_t n, struct vt_
         return st;
     }
     vt_selection_fill(&track->selection, track->indices, n);
-    uint32_t query = (uint32_t)(track->issuer->queries_before + track->queries);
+    const uint64_t sequence = track->sequence, id = vt_recorder_id(r, track->index, sequence);
+    const uint32_t query = (uint32_t)(track->issuer->queries_before + track->queries);
+    const uint64_t *indices = track->indices;
+    struct vt_query_sample *samples = track->samples;
+    struct vt_sample_record *records = vt_recorder_at(r, track->index, sequence);
     for (size_t i = 0; i < n; i++) {
-        uint64_t sequence = track->sequence + i;
-        track->samples[i] = (struct vt_query_sample){
-            .id = vt_recorder_id(r, track->index, sequence), .index = track->indices[i]};
-        vt_recorder_open(r, track->index, sequence, (uint32_t)track->indices[i], query);
+        samples[i] = (struct vt_query_sample){.id = id + i, .index = indices[i]};
+        records[i] = (struct vt_sample_record){
+            .scheduled_ns = scheduled_ns,
+            .issued_ns = issued_ns,
+            .done_ns = VT_RECORD_LOST,
+            .index = (uint32_t)indices[i],
+            .query = query,
+        };
+    }
+    if (r->counts_tokens) {
+        for (size_t i = 0; i < n; i++) {
+            vt_recorder_open(r, track->index, sequence + i, (uint32_t)indices[i], query);
+        }
     }
     if (track->sampler.on) {
         for (size_t i = 0; i < n; i++) {
             if (vt_log_sampler_next(&track->sampler)) {
-                vt_recorder_mark(r, track->index, track->sequence + i);
+                vt_recorder_mark(r, track->index, sequence + i);
             }
         }
     }
+    track->last_scheduled_ns = scheduled_ns;
+    track->last_issue_ns = issued_ns;
     return VT_OK;
 }
 
 /* Gives the prepared samples their times, since the start of the run. */
-static void stamp(struct vt_issue_track *track, size_t n, int64_t scheduled_ns, int64_t issued_ns)
+static void stamp(struct vt_issue_track *track, size_t n, int64_t now_ns)
 {
-    struct vt_sample_record *record =
+    struct vt_sample_record *records =
         vt_recorder_at(track->issuer->recorder, track->index, track->sequence);
     for (size_t i = 0; i < n; i++) {
-        record[i].scheduled_ns = scheduled_ns;
-        record[i].issued_ns = issued_ns;
+        records[i].scheduled_ns = now_ns;
+        records[i].issued_ns = now_ns;
     }
-    track->last_scheduled_ns = scheduled_ns;
-    track->last_issue_ns = issued_ns;
+    track->last_scheduled_ns = now_ns;
+    track->last_issue_ns = now_ns;
 }
 
 /* Whether the query that was just issued is the last one of a closed loop. */
@@ -276,7 +292,7 @@ static enum vt_status run_closed_loop(struct vt_issue_track *track, struct vt_er
     const size_t n = is->effective->samples_per_query;
     int64_t start = VT_NEVER, zero = 0;
     for (;;) {
-        enum vt_status st = prepare(track, n, err);
+        enum vt_status st = prepare(track, n, 0, 0, err);
         if (st != VT_OK) {
             return st;
         }
@@ -285,7 +301,7 @@ static enum vt_status run_closed_loop(struct vt_issue_track *track, struct vt_er
             start = vt_issue_start_phase(is, now);
             zero = atomic_load_explicit(&is->recorder->start_ns, memory_order_relaxed);
         }
-        stamp(track, n, now - zero, now - zero);
+        stamp(track, n, now - zero);
         st = vt_issue_launch(track, n, err);
         if (st != VT_OK) {
             return st;
@@ -338,7 +354,7 @@ static enum vt_status run_offline(struct vt_issue_track *track, struct vt_error 
     while (left > 0) {
         size_t n = left < is->block ? left : is->block;
         int64_t now = start == VT_NEVER ? 0 : vt_issue_now_ns(is);
-        enum vt_status st = prepare(track, n, err);
+        enum vt_status st = prepare(track, n, start - zero, now - zero, err);
         if (st != VT_OK) {
             return st;
         }
@@ -346,8 +362,8 @@ static enum vt_status run_offline(struct vt_issue_track *track, struct vt_error 
             now = start = vt_issue_start_phase(is, vt_issue_now_ns(is));
             cap = vt_issue_cap(is, start, 0);
             zero = atomic_load_explicit(&is->recorder->start_ns, memory_order_relaxed);
+            stamp(track, n, start - zero);
         }
-        stamp(track, n, start - zero, now - zero);
         st = vt_issue_launch(track, n, err);
         if (st != VT_OK) {
             return st;

@@ -34,7 +34,7 @@ struct run {
  * Records that get their memory before the start: what can be had in a few milliseconds. A longer
  * run takes the rest bit by bit while it goes on.
  */
-#define RECORDS_AHEAD (UINT64_C(1) << 20)
+#define RECORDS_AHEAD (UINT64_C(1) << 19)
 
 /* How many samples the records should have room for from the start. */
 static uint64_t expected_records(const struct vt_load_settings *s,
@@ -308,15 +308,27 @@ static enum vt_status check(const struct vt_load_settings *s, struct vt_error *e
     return st;
 }
 
+/* What a reader of the logs should know about the settings. */
+static void warn(struct run *run)
+{
+    const struct vt_load_settings *s = &run->settings;
+    if (s->test05) {
+        vt_recorder_note(&run->recorder, false, "test05 is on: its seeds replace the others");
+    }
+    if (s->scenario == VT_SERVER && s->arrivals != VT_ARRIVALS_POISSON) {
+        vt_recorder_note(&run->recorder, false,
+                         "Queries arrive %s: MLPerf's rules ask for Poisson arrivals",
+                         s->arrivals == VT_ARRIVALS_TRACE ? "at the times of a trace" : "evenly");
+    }
+}
+
 static enum vt_status execute(struct run *run, const struct vt_sut *sut, const struct vt_qsl *qsl,
                               struct vt_load_control *control, struct vt_error *err,
                               struct vt_load_report **ret_report)
 {
     enum vt_status st = prepare(run, sut, control, err);
-    if (st == VT_OK && run->settings.test05) {
-        vt_recorder_note(&run->recorder, false, "test05 is on: its seeds replace the others");
-    }
     if (st == VT_OK) {
+        warn(run);
         st = run_sets(run, qsl, err);
         unload(run, qsl);
     }

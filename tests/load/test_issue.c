@@ -90,6 +90,9 @@ static void constant_arrivals_do_not_drift(void **state)
         assert_int_equal(r->records[i].issued_ns, r->records[i].scheduled_ns);
     }
     assert_int_equal(r->records[9000].scheduled_ns, 3 * S);
+    assert_int_equal(r->n_notes, 1);
+    assert_false(r->notes[0].is_error);
+    assert_non_null(strstr(r->notes[0].text, "Poisson"));
 }
 
 static void a_trace_is_replayed_to_its_end(void **state)
@@ -190,14 +193,14 @@ static void outstanding_queries_are_counted_against_the_limit(void **state)
     b->sut.fixed_ns = 8 * MS - 1; /* never more than 8 */
     const struct vt_load_report *r = run(b);
     assert_int_equal(r->n_records, 10000);
-    assert_int_equal(r->n_notes, 0);
-    b->sut.fixed_ns = 8 * MS + 1; /* 9 with the ninth */
+    assert_int_equal(r->n_notes, 1); /* that they come evenly */
+    b->sut.fixed_ns = 8 * MS + 1;    /* 9 with the ninth */
     r = run(b);
     assert_int_equal(r->n_records, 9);
     assert_int_equal(r->samples_completed, 9);
-    assert_int_equal(r->n_notes, 1);
-    assert_true(r->notes[0].is_error);
-    assert_non_null(strstr(r->notes[0].text, "9 queries are outstanding of 9 issued"));
+    assert_int_equal(r->n_notes, 2);
+    assert_true(r->notes[1].is_error);
+    assert_non_null(strstr(r->notes[1].text, "9 queries are outstanding of 9 issued"));
     assert_false(r->valid);
 }
 
@@ -498,6 +501,24 @@ static void what_is_not_permitted_is_said_before_anything_starts(void **state)
     refused(b, VT_ERR_USAGE, "fifo_priority is 1000: give a value from 1 to 99");
 }
 
+static void real_time_priority_is_had_or_refused_with_the_way_to_it(void **state)
+{
+    struct bench *b = *state;
+    struct vt_error err = VT_ERROR_INIT;
+    b->settings.fifo_priority = 1;
+    enum vt_status st =
+        vt_load_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, &err, &b->report);
+    if (st == VT_OK) {
+        assert_int_equal(b->report->samples_completed, 100);
+    } else {
+        assert_int_equal(st, VT_ERR_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "fifo_priority 1 is not permitted"));
+        assert_non_null(strstr(err.text, "ulimit -r"));
+        assert_int_equal(b->sut.starts, 0);
+    }
+    assert_int_equal(sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
+}
+
 #define ISSUE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 int main(void)
 {
@@ -522,6 +543,7 @@ int main(void)
         ISSUE_TEST(the_caller_s_thread_is_as_it_was_after_a_run),
         ISSUE_TEST(pinning_and_slack_hold_while_issuing),
         ISSUE_TEST(what_is_not_permitted_is_said_before_anything_starts),
+        ISSUE_TEST(real_time_priority_is_had_or_refused_with_the_way_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
