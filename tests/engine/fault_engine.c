@@ -5,7 +5,8 @@
  *
  *   fault     none; lose: a request is never answered; twice: it is answered twice; error: it ends
  *             with an error event; stranger: its event bears an id that nobody issued; wait-fails:
- *             the lane breaks; submit-fails: nothing is taken; hang: wait() sleeps to its deadline
+ *             the lane breaks; submit-fails: nothing is taken; hang: wait() sleeps to its deadline;
+ *             tokens: no fault, a partial event comes before each answer, of 5 tokens a sample
  *   every     the fault befalls every N-th request (default 1: all)
  *   delay-us  how long wait() sleeps before it gives results
  */
@@ -18,10 +19,13 @@
 /* Nobody waits longer than this for an engine that hangs. */
 #define HANG_NS (60 * VT_NS_PER_S)
 
-enum fault { NONE, LOSE, TWICE, ERROR, STRANGER, WAIT_FAILS, SUBMIT_FAILS, HANG, FAULTS };
+/* Samples of a request that can be told their tokens. */
+#define TOKEN_SAMPLES 64
 
-static const char *const fault_names[FAULTS] = {"none",     "lose",       "twice",        "error",
-                                                "stranger", "wait-fails", "submit-fails", "hang"};
+enum fault { NONE, LOSE, TWICE, ERROR, STRANGER, WAIT_FAILS, SUBMIT_FAILS, HANG, TOKENS, FAULTS };
+
+static const char *const fault_names[FAULTS] = {
+    "none", "lose", "twice", "error", "stranger", "wait-fails", "submit-fails", "hang", "tokens"};
 
 struct fault_engine {
     void *null;
@@ -35,6 +39,7 @@ struct fault_lane {
     uint64_t requests; /* answered by the null engine so far */
     bool again;        /* `repeated` waits to be given a second time */
     struct vt_event repeated;
+    int64_t tokens[TOKEN_SAMPLES];
 };
 
 static enum vt_status read_setting(struct fault_engine *engine, const struct vt_setting *setting,
@@ -168,6 +173,15 @@ static uint32_t spoil(const struct fault_engine *engine, struct fault_lane *lane
                 event.outputs = NULL;
                 event.n_outputs = 0;
                 break;
+            case TOKENS:
+                lane->again = true;
+                lane->repeated = event;
+                for (int k = 0; k < TOKEN_SAMPLES; k++) {
+                    lane->tokens[k] = 5;
+                }
+                lane->repeated.n_tokens = lane->tokens;
+                event.kind = VT_EVENT_PARTIAL;
+                break;
             case STRANGER:
                 event.id ^= UINT64_C(1) << 63;
                 break;
@@ -213,7 +227,8 @@ static enum vt_status fault_wait(void *context, void *lane_context, uint32_t min
     }
     /* One at a time: an event that is to come twice keeps its outputs until the next call. */
     uint32_t fresh = 0;
-    uint32_t room = engine->fault == TWICE && max - n > 1 ? 1 : max - n;
+    bool singly = engine->fault == TWICE || engine->fault == TOKENS;
+    uint32_t room = singly && max - n > 1 ? 1 : max - n;
     enum vt_status status = vt_null_engine.wait(engine->null, lane->null, 0, room, deadline_ns, err,
                                                 ret_events + n, &fresh);
     if (status != VT_OK) {

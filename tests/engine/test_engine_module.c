@@ -193,6 +193,30 @@ static void test_faults(void **state)
     fixture_close(&f);
 }
 
+static void test_tokens(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct vt_event event;
+    uint32_t n = 0;
+    open_with(&f, "tokens", "1");
+    assert_int_equal(submit_two(&f), VT_OK);
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(f.ops->wait(f.engine, f.lanes[0], 1, 1, vt_now_ns(), &f.err, &event, &n),
+                         VT_OK);
+        assert_int_equal(n, 1);
+        assert_int_equal(event.id, 100 + i / 2);
+        assert_int_equal(event.kind, i % 2 == 0 ? VT_EVENT_PARTIAL : VT_EVENT_FINAL);
+        assert_int_equal(event.n_outputs, 1);
+        if (event.kind == VT_EVENT_FINAL) {
+            assert_int_equal(event.n_tokens[0], 5);
+        } else {
+            assert_null(event.n_tokens);
+        }
+    }
+    fixture_close(&f);
+}
+
 static void test_broken_lane_and_hang(void **state)
 {
     (void)state;
@@ -221,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_skeleton),
         cmocka_unit_test(test_built_outside_the_tree),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_broken_lane_and_hang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

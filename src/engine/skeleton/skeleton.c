@@ -235,6 +235,9 @@ static enum vt_status skeleton_submit(void *context, void *lane_context,
  * is ready. A request that failed would be an event of kind VT_EVENT_ERROR; any status but VT_OK
  * says that the lane as a whole is broken.
  *
+ * An engine that makes tokens shows the first one of a request with an event of kind
+ * VT_EVENT_PARTIAL, and says in `n_tokens` of the final event how many each sample got.
+ *
  * The outputs are borrowed by the caller until its next call on this lane.
  */
 static enum vt_status skeleton_wait(void *engine, void *lane_context, uint32_t min, uint32_t max,
