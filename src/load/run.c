@@ -293,12 +293,6 @@ static enum vt_status check(const struct vt_load_settings *s, struct vt_error *e
                             "mode is %s: one run is one phase, give performance or accuracy",
                             vt_mode_key(s->mode));
     }
-    if (vt_issuer_tracks(s) > VT_TRACKS_MAX) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "server_num_issue_query_threads is %" PRIu32
-                            ": give a number from 0 to %d",
-                            s->server_num_issue_query_threads, VT_TRACKS_MAX);
-    }
     enum vt_status st = vt_schedule_check(s, err);
     for (uint32_t i = 0; i < vt_issuer_tracks(s) && st == VT_OK; i++) {
         struct vt_issue_thread saved;

@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "base/quote.h"
 #include "load/load.h"
+#include "load/recorder.h"
 #include "load/settings.h"
 
 /* Values of every type pass through one that holds them all exactly. */
@@ -60,7 +61,7 @@ static const struct vt_load_setting table[] = {
            "find-peak: by which share the rate is raised first"),
     MLPERF(server_max_async_queries, U64, 0, 0, 0,
            "Server: more outstanding queries end the run; 0: any number"),
-    MLPERF(server_num_issue_query_threads, U32, 0, 1024, 0,
+    MLPERF(server_num_issue_query_threads, U32, 0, VT_TRACKS_MAX, 0,
            "Server: threads that issue; 0: the one that runs the load"),
     MLPERF(offline_expected_qps, F64, QPS_MIN, QPS_MAX, 1,
            "Offline: the expected rate, which makes the size of the query"),

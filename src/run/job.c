@@ -75,7 +75,7 @@ static const struct vt_option options[] = {
     {"arrivals", 0, VT_OPTION_TEXT, FIELD(arrivals), "Load", "KIND", 0, 0, NULL, "poisson",
      "Server: when queries come: poisson, constant (evenly spaced) or trace:FILE (a CSV file of "
      "seconds, one a line)"},
-    {"issue-threads", 0, VT_OPTION_INT, FIELD(issue_threads), "Load", "N", 0, 1024, NULL, "0",
+    {"issue-threads", 0, VT_OPTION_INT, FIELD(issue_threads), "Load", "N", 0, 64, NULL, "0",
      "Server: threads that issue queries; 0 is the one that runs the load"},
     {"coalesce", 0, VT_OPTION_FLAG, FIELD(coalesce), "Load", NULL, 0, 0, NULL, NULL,
      "Server: queries that are due go out together"},

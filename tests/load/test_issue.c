@@ -130,7 +130,7 @@ static void arrivals_that_cannot_be_are_refused_before_anything_starts(void **st
     struct bench *b = *state;
     static const int64_t back[] = {0, 7, 6};
     b->settings.arrivals = VT_ARRIVALS_TRACE;
-    refused(b, VT_ERR_USAGE, "arrival_trace_ns is empty");
+    refused(b, VT_ERR_USAGE, "arrivals is trace: give the recorded times");
     b->settings.arrival_trace_ns = back;
     b->settings.n_arrival_trace = 3;
     refused(b, VT_ERR_USAGE, "arrival_trace_ns[2] is 6: give times from 7");
@@ -498,7 +498,7 @@ static void what_is_not_permitted_is_said_before_anything_starts(void **state)
     refused(b, VT_ERR_USAGE, "CPU -1");
     b->settings.n_issue_cpus = 0;
     b->settings.fifo_priority = 1000;
-    refused(b, VT_ERR_USAGE, "fifo_priority is 1000: give a value from 1 to 99");
+    refused(b, VT_ERR_USAGE, "fifo_priority is 1000: give a value from");
 }
 
 static void real_time_priority_is_had_or_refused_with_the_way_to_it(void **state)
