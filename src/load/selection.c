@@ -30,7 +30,7 @@ enum vt_status vt_sample_sets_init(struct vt_sample_sets *sets,
     }
     struct vt_mt19937 rng;
     vt_mt19937_seed(&rng, settings->qsl_rng_seed);
-    vt_rng_shuffle(&rng, sets->indices, count);
+    vt_rng_shuffle(&rng, settings->bounded_method, sets->indices, count);
     if (sets->padding == 0) {
         return VT_OK;
     }
@@ -88,7 +88,7 @@ static enum vt_status shuffle_starts(struct vt_selection *sel, bool keep, struct
 {
     size_t n = (sel->set.size + sel->width - 1) / sel->width;
     if (!keep) {
-        vt_rng_shuffle(&sel->rng, NULL, n);
+        vt_rng_skip_shuffle(&sel->rng, sel->method, n);
         return VT_OK;
     }
     sel->order = vt_calloc(n, sizeof(*sel->order));
@@ -99,7 +99,7 @@ static enum vt_status shuffle_starts(struct vt_selection *sel, bool keep, struct
     for (size_t i = 0; i < n; i++) {
         sel->order[i] = i * sel->width;
     }
-    vt_rng_shuffle(&sel->rng, sel->order, n);
+    vt_rng_shuffle(&sel->rng, sel->method, sel->order, n);
     return VT_OK;
 }
 
@@ -117,15 +117,15 @@ static void equal_next_round(struct vt_selection *sel)
     if (sel->equal_round == sel->equal_rounds) {
         equal_restart(sel);
     }
-    vt_rng_shuffle(&sel->equal_rng, sel->order, sel->order_n);
+    vt_rng_shuffle(&sel->equal_rng, sel->method, sel->order, sel->order_n);
     sel->equal_round++;
     sel->at = 0;
 }
 
 /*
  * The table of equal issue: one running permutation of the padded set, shuffled once for each set
- * that queries_min covers. LoadGen draws it in every run; it is not stored here but drawn again
- * from a copy of the generator when it is used.
+ * that queries_min covers. LoadGen draws it in every run; here it is not stored but drawn when
+ * it is used, from a copy of the generator, and skipped where draws follow it.
  */
 static enum vt_status draw_equal_table(struct vt_selection *sel, struct vt_error *err)
 {
@@ -141,8 +141,10 @@ static enum vt_status draw_equal_table(struct vt_selection *sel, struct vt_error
         equal_restart(sel);
         sel->at = n;
     }
-    for (uint64_t i = 0; i < sel->equal_rounds; i++) {
-        vt_rng_shuffle(&sel->rng, NULL, n);
+    if (sel->rule == VT_SELECT_UNIFORM || sel->rule == VT_SELECT_REPEAT_SHUFFLE) {
+        for (uint64_t i = 0; i < sel->equal_rounds; i++) {
+            vt_rng_skip_shuffle(&sel->rng, sel->method, n);
+        }
     }
     return VT_OK;
 }
@@ -177,6 +179,7 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
     *sel = (struct vt_selection){
         .set = set,
         .rule = select_rule(settings),
+        .method = settings->bounded_method,
         .width = settings->scenario == VT_MULTISTREAM ? effective->samples_per_query : 1,
         .samples_per_query = accuracy && offline ? set.size : effective->samples_per_query,
         .queries_min = effective->min_query_count,
@@ -239,7 +242,7 @@ static void fill_repeat(struct vt_selection *sel, uint64_t *ret_indices, size_t 
         }
         if (shuffled && sel->at == 0) {
             memcpy(sel->order, sel->set.indices, sel->order_n * sizeof(*sel->order));
-            vt_rng_shuffle(&sel->rng, sel->order, sel->order_n);
+            vt_rng_shuffle(&sel->rng, sel->method, sel->order, sel->order_n);
         }
         size_t part = sel->set.padded - sel->at;
         part = part < n ? part : n;
@@ -267,7 +270,7 @@ static size_t draw(struct vt_selection *sel)
     case VT_SELECT_REPEAT_SHUFFLE:
         break;
     }
-    return vt_rng_bounded(&sel->rng, (uint32_t)sel->set.size);
+    return vt_rng_bounded(&sel->rng, (uint32_t)sel->set.size, sel->method);
 }
 
 void vt_selection_fill(struct vt_selection *selection, uint64_t *ret_indices, size_t n)

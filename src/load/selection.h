@@ -57,6 +57,7 @@ enum vt_selection_rule {
 struct vt_selection {
     struct vt_sample_set set;
     enum vt_selection_rule rule;
+    enum vt_bounded_method method;
     size_t width;               /* samples that follow one draw */
     uint64_t samples_per_query; /* Offline with equal issue: padded to whole sets */
     uint64_t queries_min;       /* generated at least; equal issue: padded to whole sets */
