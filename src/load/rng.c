@@ -128,6 +128,15 @@ static bool in_pairs(size_t n)
     return UINT32_MAX / n >= n;
 }
 
+/* Elements i and i + 1. */
+static void place_two(struct vt_mt19937 *rng, enum vt_bounded_method method, uint64_t *a, size_t i)
+{
+    uint32_t first = (uint32_t)i + 1, second = (uint32_t)i + 2;
+    uint32_t both = bounded(rng, first * second, method);
+    swap(a, i, both / second);
+    swap(a, i + 1, both % second);
+}
+
 static void shuffle_pairwise(struct vt_mt19937 *rng, enum vt_bounded_method method, uint64_t *a,
                              size_t n)
 {
@@ -137,10 +146,7 @@ static void shuffle_pairwise(struct vt_mt19937 *rng, enum vt_bounded_method meth
         i = 2;
     }
     for (; i < n; i += 2) {
-        uint32_t first = (uint32_t)i + 1, second = (uint32_t)i + 2;
-        uint32_t both = bounded(rng, first * second, method);
-        swap(a, i, both / second);
-        swap(a, i + 1, both % second);
+        place_two(rng, method, a, i);
     }
 }
 
@@ -156,6 +162,28 @@ void vt_rng_shuffle(struct vt_mt19937 *rng, enum vt_bounded_method method, uint6
     for (size_t i = 1; i < n; i++) {
         swap(a, i, bounded(rng, (uint32_t)i + 1, method));
     }
+}
+
+void vt_rng_shuffle_step(struct vt_mt19937 *rng, enum vt_bounded_method method,
+                         const uint64_t *from, uint64_t *a, size_t n, size_t *done)
+{
+    size_t i = *done;
+    a[i] = from != NULL ? from[i] : i;
+    *done = i + 1;
+    if (i == 0) {
+        return;
+    }
+    if (!in_pairs(n)) {
+        swap(a, i, bounded(rng, (uint32_t)i + 1, method));
+        return;
+    }
+    if (i == 1 && n % 2 == 0) {
+        swap(a, 1, bounded(rng, 2, method));
+        return;
+    }
+    a[i + 1] = from != NULL ? from[i + 1] : i + 1;
+    *done = i + 2;
+    place_two(rng, method, a, i);
 }
 
 /*

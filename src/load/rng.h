@@ -50,6 +50,14 @@ int64_t vt_rng_exponential_ns(struct vt_mt19937 *rng, double per_second);
  */
 void vt_rng_shuffle(struct vt_mt19937 *rng, enum vt_bounded_method method, uint64_t *a, size_t n);
 
+/*
+ * A shuffle in small parts, for a thread that has little time between two: what vt_rng_shuffle
+ * makes of `from` (NULL: of 0, 1, 2, …) grows in `a`, an array of its own. Each call places one or
+ * two elements; *done counts them, from 0 to n.
+ */
+void vt_rng_shuffle_step(struct vt_mt19937 *rng, enum vt_bounded_method method,
+                         const uint64_t *from, uint64_t *a, size_t n, size_t *done);
+
 /* Leaves the generator where a shuffle of n elements would, at a fraction of its time. */
 void vt_rng_skip_shuffle(struct vt_mt19937 *rng, enum vt_bounded_method method, size_t n);
 

@@ -103,43 +103,53 @@ static enum vt_status shuffle_starts(struct vt_selection *sel, bool keep, struct
     return VT_OK;
 }
 
-static void equal_restart(struct vt_selection *sel)
-{
-    for (size_t i = 0; i < sel->order_n; i++) {
-        sel->order[i] = i;
-    }
-    sel->equal_rng = sel->equal_from;
-    sel->equal_round = 0;
-}
-
-static void equal_next_round(struct vt_selection *sel)
-{
-    if (sel->equal_round == sel->equal_rounds) {
-        equal_restart(sel);
-    }
-    vt_rng_shuffle(&sel->equal_rng, sel->method, sel->order, sel->order_n);
-    sel->equal_round++;
-    sel->at = 0;
-}
-
 /*
  * The table of equal issue: one running permutation of the padded set, shuffled once for each set
- * that queries_min covers. LoadGen draws it in every run; here it is not stored but drawn when
- * it is used, from a copy of the generator, and skipped where draws follow it.
+ * that queries_min covers. LoadGen draws it in every run; here it is not stored but drawn when it
+ * is used, from a copy of the generator, and skipped where draws follow it.
+ *
+ * Places `ahead` as far as `order` has been issued, so that no draw waits for a whole shuffle.
  */
+static void equal_keep_up(struct vt_selection *sel)
+{
+    while (sel->ahead_n < sel->at) {
+        /* The table's first shuffle is one of the identity. */
+        vt_rng_shuffle_step(&sel->equal_rng, sel->method, sel->equal_round == 0 ? NULL : sel->order,
+                            sel->ahead, sel->order_n, &sel->ahead_n);
+    }
+}
+
+/* `ahead` is complete: it is issued now, and the next one begun. */
+static void equal_next_round(struct vt_selection *sel)
+{
+    uint64_t *issued = sel->order;
+    sel->order = sel->ahead;
+    sel->ahead = issued;
+    sel->ahead_n = 0;
+    sel->at = 0;
+    sel->equal_round++;
+    if (sel->equal_round == sel->equal_rounds) {
+        sel->equal_round = 0;
+        sel->equal_rng = sel->equal_from;
+    }
+}
+
 static enum vt_status draw_equal_table(struct vt_selection *sel, struct vt_error *err)
 {
     size_t n = sel->set.padded;
     sel->equal_rounds = (sel->queries_min + n - 1) / n;
     if (sel->rule == VT_SELECT_EQUAL) {
-        sel->equal_from = sel->rng;
         sel->order = vt_calloc(n, sizeof(*sel->order));
-        if (sel->order == NULL) {
+        sel->ahead = vt_calloc(n, sizeof(*sel->ahead));
+        if (sel->order == NULL || sel->ahead == NULL) {
             return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples", n);
         }
         sel->order_n = n;
-        equal_restart(sel);
+        sel->equal_from = sel->rng;
+        sel->equal_rng = sel->rng;
         sel->at = n;
+        equal_keep_up(sel);
+        return VT_OK;
     }
     if (sel->rule == VT_SELECT_UNIFORM || sel->rule == VT_SELECT_REPEAT_SHUFFLE) {
         for (uint64_t i = 0; i < sel->equal_rounds; i++) {
@@ -229,6 +239,7 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
 void vt_selection_release(struct vt_selection *selection)
 {
     vt_free(selection->order);
+    vt_free(selection->ahead);
     *selection = (struct vt_selection){0};
 }
 
@@ -264,7 +275,9 @@ static size_t draw(struct vt_selection *sel)
         if (sel->at == sel->order_n) {
             equal_next_round(sel);
         }
-        return sel->order[sel->at++];
+        sel->at++;
+        equal_keep_up(sel);
+        return sel->order[sel->at - 1];
     case VT_SELECT_UNIFORM:
     case VT_SELECT_REPEAT:
     case VT_SELECT_REPEAT_SHUFFLE:

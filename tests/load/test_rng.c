@@ -59,6 +59,40 @@ static void assert_same_place(struct vt_mt19937 *a, struct vt_mt19937 *b)
     assert_int_equal(vt_mt19937_next(a), vt_mt19937_next(b));
 }
 
+/* A shuffle done in steps is the shuffle; `from` is a shuffled order already. */
+static void step_once(enum vt_bounded_method method, size_t n)
+{
+    static uint64_t whole[70001], from[70001], steps[70001];
+    struct vt_mt19937 a, b;
+    vt_mt19937_seed(&a, n);
+    vt_mt19937_seed(&b, n);
+    for (size_t i = 0; i < n; i++) {
+        whole[i] = i;
+    }
+    for (int round = 0; round < 2; round++) {
+        size_t done = 0, calls = 0;
+        memcpy(from, whole, sizeof(from));
+        for (; done < n; calls++) {
+            vt_rng_shuffle_step(&b, method, round == 0 ? NULL : from, steps, n, &done);
+        }
+        vt_rng_shuffle(&a, method, whole, n);
+        assert_true(done == n && calls <= n);
+        assert_memory_equal(whole, steps, n * sizeof(steps[0]));
+        assert_same_place(&a, &b);
+    }
+}
+
+static void a_shuffle_in_steps_is_the_same(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 100, 101, 65535, 65536, 70001};
+    for (size_t m = 0; m < METHODS; m++) {
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+            step_once(methods[m], sizes[k]);
+        }
+    }
+}
+
 static void skip_once(enum vt_bounded_method method, uint64_t seed, size_t n)
 {
     static uint64_t a[70001];
@@ -136,6 +170,7 @@ int main(void)
         cmocka_unit_test(mt19937_gives_the_published_10000th_word),
         cmocka_unit_test(only_the_low_half_of_a_seed_matters),
         cmocka_unit_test(bounded_is_uniform_and_in_range),
+        cmocka_unit_test(a_shuffle_in_steps_is_the_same),
         cmocka_unit_test(a_skipped_shuffle_consumes_the_same),
         cmocka_unit_test(the_methods_are_two),
         cmocka_unit_test(exponential_gaps_have_the_mean_of_the_rate),
