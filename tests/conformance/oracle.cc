@@ -359,7 +359,8 @@ int main()
         std::string mode = c.text("mode", "PerformanceOnly");
         if (c.number("test05") != 0) {
             mode = "PerformanceOnly";
-            for (const char *seed : {"qsl_rng_seed", "sample_index_rng_seed", "schedule_rng_seed"}) {
+            for (const char *seed :
+                 {"qsl_rng_seed", "sample_index_rng_seed", "schedule_rng_seed"}) {
                 c.values[seed] = c.text((std::string("test05_") + seed).c_str(), "0");
             }
         }

@@ -164,7 +164,7 @@ def fixed():
 
 
 def made_up(n, seed):
-    """Valid configurations from all over the range, each of which ends within a fraction of a second."""
+    """Valid configurations from all over the range; each takes a fraction of a second."""
     rng = random.Random(seed)
     for _ in range(n):
         yield one_made_up(rng)
