@@ -236,6 +236,26 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
     return VT_OK;
 }
 
+enum vt_status vt_selection_copy(struct vt_selection *copy, const struct vt_selection *selection,
+                                 struct vt_error *err)
+{
+    const size_t n = selection->order_n;
+    *copy = *selection;
+    copy->order = selection->order != NULL ? vt_calloc(n, sizeof(*copy->order)) : NULL;
+    copy->ahead = selection->ahead != NULL ? vt_calloc(n, sizeof(*copy->ahead)) : NULL;
+    if ((copy->order == NULL) != (selection->order == NULL) ||
+        (copy->ahead == NULL) != (selection->ahead == NULL)) {
+        return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples", n);
+    }
+    if (copy->order != NULL) {
+        memcpy(copy->order, selection->order, n * sizeof(*copy->order));
+    }
+    if (copy->ahead != NULL) {
+        memcpy(copy->ahead, selection->ahead, n * sizeof(*copy->ahead));
+    }
+    return VT_OK;
+}
+
 void vt_selection_release(struct vt_selection *selection)
 {
     vt_free(selection->order);

@@ -83,6 +83,10 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
                                  const struct vt_load_settings *settings,
                                  const struct vt_load_effective *effective,
                                  struct vt_sample_set set, struct vt_error *err) VT_NODISCARD;
+/* The same again, to be drawn from on its own. The set is borrowed. Release also after a failure.
+ */
+enum vt_status vt_selection_copy(struct vt_selection *copy, const struct vt_selection *selection,
+                                 struct vt_error *err) VT_NODISCARD;
 void vt_selection_release(struct vt_selection *selection);
 
 /*
