@@ -38,7 +38,7 @@ enum vt_scenario {
 enum vt_mode {
     VT_PERFORMANCE, /* PerformanceOnly */
     VT_ACCURACY,    /* AccuracyOnly */
-    VT_SUBMISSION,  /* SubmissionRun: performance, then accuracy, in one test */
+    VT_SUBMISSION,  /* SubmissionRun: accuracy, then performance, in one test */
     VT_FIND_PEAK,   /* FindPeakPerformance: Server at rising rates, then bisected */
     VT_MODE_COUNT,
 };

@@ -14,7 +14,7 @@
 /* How bounded integers are drawn, see load/rng.h. */
 enum vt_bounded_method {
     VT_BOUNDED_LEMIRE,   /* libstdc++ 11 and later */
-    VT_BOUNDED_DIVISION, /* libstdc++ 10 and earlier */
+    VT_BOUNDED_DIVISION, /* libstdc++ 7 to 10 */
 };
 
 /* When the queries of Server start. Only Poisson is within the rules. */

@@ -30,7 +30,7 @@ enum vt_status vt_sample_sets_init(struct vt_sample_sets *sets,
     }
     struct vt_mt19937 rng;
     vt_mt19937_seed(&rng, settings->qsl_rng_seed);
-    vt_rng_shuffle(&rng, sets->indices, count);
+    vt_rng_shuffle(&rng, settings->bounded_method, sets->indices, count);
     if (sets->padding == 0) {
         return VT_OK;
     }
@@ -88,7 +88,7 @@ static enum vt_status shuffle_starts(struct vt_selection *sel, bool keep, struct
 {
     size_t n = (sel->set.size + sel->width - 1) / sel->width;
     if (!keep) {
-        vt_rng_shuffle(&sel->rng, NULL, n);
+        vt_rng_skip_shuffle(&sel->rng, sel->method, n);
         return VT_OK;
     }
     sel->order = vt_calloc(n, sizeof(*sel->order));
@@ -99,50 +99,62 @@ static enum vt_status shuffle_starts(struct vt_selection *sel, bool keep, struct
     for (size_t i = 0; i < n; i++) {
         sel->order[i] = i * sel->width;
     }
-    vt_rng_shuffle(&sel->rng, sel->order, n);
+    vt_rng_shuffle(&sel->rng, sel->method, sel->order, n);
     return VT_OK;
-}
-
-static void equal_restart(struct vt_selection *sel)
-{
-    for (size_t i = 0; i < sel->order_n; i++) {
-        sel->order[i] = i;
-    }
-    sel->equal_rng = sel->equal_from;
-    sel->equal_round = 0;
-}
-
-static void equal_next_round(struct vt_selection *sel)
-{
-    if (sel->equal_round == sel->equal_rounds) {
-        equal_restart(sel);
-    }
-    vt_rng_shuffle(&sel->equal_rng, sel->order, sel->order_n);
-    sel->equal_round++;
-    sel->at = 0;
 }
 
 /*
  * The table of equal issue: one running permutation of the padded set, shuffled once for each set
- * that queries_min covers. LoadGen draws it in every run; it is not stored here but drawn again
- * from a copy of the generator when it is used.
+ * that queries_min covers. LoadGen draws it in every run; here it is not stored but drawn when it
+ * is used, from a copy of the generator, and skipped where draws follow it.
+ *
+ * Places `ahead` as far as `order` has been issued, so that no draw waits for a whole shuffle.
  */
+static void equal_keep_up(struct vt_selection *sel)
+{
+    while (sel->ahead_n < sel->at) {
+        /* The table's first shuffle is one of the identity. */
+        vt_rng_shuffle_step(&sel->equal_rng, sel->method, sel->equal_round == 0 ? NULL : sel->order,
+                            sel->ahead, sel->order_n, &sel->ahead_n);
+    }
+}
+
+/* `ahead` is complete: it is issued now, and the next one begun. */
+static void equal_next_round(struct vt_selection *sel)
+{
+    uint64_t *issued = sel->order;
+    sel->order = sel->ahead;
+    sel->ahead = issued;
+    sel->ahead_n = 0;
+    sel->at = 0;
+    sel->equal_round++;
+    if (sel->equal_round == sel->equal_rounds) {
+        sel->equal_round = 0;
+        sel->equal_rng = sel->equal_from;
+    }
+}
+
 static enum vt_status draw_equal_table(struct vt_selection *sel, struct vt_error *err)
 {
     size_t n = sel->set.padded;
     sel->equal_rounds = (sel->queries_min + n - 1) / n;
     if (sel->rule == VT_SELECT_EQUAL) {
-        sel->equal_from = sel->rng;
         sel->order = vt_calloc(n, sizeof(*sel->order));
-        if (sel->order == NULL) {
+        sel->ahead = vt_calloc(n, sizeof(*sel->ahead));
+        if (sel->order == NULL || sel->ahead == NULL) {
             return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples", n);
         }
         sel->order_n = n;
-        equal_restart(sel);
+        sel->equal_from = sel->rng;
+        sel->equal_rng = sel->rng;
         sel->at = n;
+        equal_keep_up(sel);
+        return VT_OK;
     }
-    for (uint64_t i = 0; i < sel->equal_rounds; i++) {
-        vt_rng_shuffle(&sel->rng, NULL, n);
+    if (sel->rule == VT_SELECT_UNIFORM || sel->rule == VT_SELECT_REPEAT_SHUFFLE) {
+        for (uint64_t i = 0; i < sel->equal_rounds; i++) {
+            vt_rng_skip_shuffle(&sel->rng, sel->method, n);
+        }
     }
     return VT_OK;
 }
@@ -177,6 +189,7 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
     *sel = (struct vt_selection){
         .set = set,
         .rule = select_rule(settings),
+        .method = settings->bounded_method,
         .width = settings->scenario == VT_MULTISTREAM ? effective->samples_per_query : 1,
         .samples_per_query = accuracy && offline ? set.size : effective->samples_per_query,
         .queries_min = effective->min_query_count,
@@ -226,23 +239,27 @@ enum vt_status vt_selection_init(struct vt_selection *selection,
 enum vt_status vt_selection_copy(struct vt_selection *copy, const struct vt_selection *selection,
                                  struct vt_error *err)
 {
+    const size_t n = selection->order_n;
     *copy = *selection;
-    copy->order = NULL;
-    if (selection->order == NULL) {
-        return VT_OK;
+    copy->order = selection->order != NULL ? vt_calloc(n, sizeof(*copy->order)) : NULL;
+    copy->ahead = selection->ahead != NULL ? vt_calloc(n, sizeof(*copy->ahead)) : NULL;
+    if ((copy->order == NULL) != (selection->order == NULL) ||
+        (copy->ahead == NULL) != (selection->ahead == NULL)) {
+        return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples", n);
     }
-    copy->order = vt_calloc(selection->order_n, sizeof(*copy->order));
-    if (copy->order == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory for the order of %zu samples",
-                            selection->order_n);
+    if (copy->order != NULL) {
+        memcpy(copy->order, selection->order, n * sizeof(*copy->order));
     }
-    memcpy(copy->order, selection->order, selection->order_n * sizeof(*copy->order));
+    if (copy->ahead != NULL) {
+        memcpy(copy->ahead, selection->ahead, n * sizeof(*copy->ahead));
+    }
     return VT_OK;
 }
 
 void vt_selection_release(struct vt_selection *selection)
 {
     vt_free(selection->order);
+    vt_free(selection->ahead);
     *selection = (struct vt_selection){0};
 }
 
@@ -256,7 +273,7 @@ static void fill_repeat(struct vt_selection *sel, uint64_t *ret_indices, size_t 
         }
         if (shuffled && sel->at == 0) {
             memcpy(sel->order, sel->set.indices, sel->order_n * sizeof(*sel->order));
-            vt_rng_shuffle(&sel->rng, sel->order, sel->order_n);
+            vt_rng_shuffle(&sel->rng, sel->method, sel->order, sel->order_n);
         }
         size_t part = sel->set.padded - sel->at;
         part = part < n ? part : n;
@@ -278,13 +295,15 @@ static size_t draw(struct vt_selection *sel)
         if (sel->at == sel->order_n) {
             equal_next_round(sel);
         }
-        return sel->order[sel->at++];
+        sel->at++;
+        equal_keep_up(sel);
+        return sel->order[sel->at - 1];
     case VT_SELECT_UNIFORM:
     case VT_SELECT_REPEAT:
     case VT_SELECT_REPEAT_SHUFFLE:
         break;
     }
-    return vt_rng_bounded(&sel->rng, (uint32_t)sel->set.size);
+    return vt_rng_bounded(&sel->rng, (uint32_t)sel->set.size, sel->method);
 }
 
 void vt_selection_fill(struct vt_selection *selection, uint64_t *ret_indices, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which samples are issued, in which order: those of MLPerf LoadGen, bit for bit, produced as they
- * are needed. Stored are the sample sets, one permutation of the loaded set where a mode asks for
- * one, and nothing that grows with the run.
+ * are needed. Stored are the sample sets, one or two permutations of the loaded set where a mode
+ * asks for them, and nothing that grows with the run. No call takes long.
  *
  *   SingleStream, Server   uniform with replacement from the loaded set
  *   MultiStream            a uniform start, then consecutive samples of the padded set
@@ -57,6 +57,7 @@ enum vt_selection_rule {
 struct vt_selection {
     struct vt_sample_set set;
     enum vt_selection_rule rule;
+    enum vt_bounded_method method;
     size_t width;               /* samples that follow one draw */
     uint64_t samples_per_query; /* Offline with equal issue: padded to whole sets */
     uint64_t queries_min;       /* generated at least; equal issue: padded to whole sets */
@@ -67,11 +68,14 @@ struct vt_selection {
     struct vt_mt19937 rng;
     uint64_t *order; /* owned; NULL where the rule needs none */
     size_t order_n;
-    size_t at;                    /* in `order`, or in the set */
-    struct vt_mt19937 equal_rng;  /* stands where the next shuffle of `order` is drawn */
-    struct vt_mt19937 equal_from; /* … where the first one was */
+    size_t at; /* in `order`, or in the set */
+    /* Equal issue: the permutation that follows `order` is drawn while that is issued. */
+    uint64_t *ahead;              /* owned; as long as `order` */
+    size_t ahead_n;               /* elements of it that are placed */
+    struct vt_mt19937 equal_rng;  /* stands where the next shuffle goes on */
+    struct vt_mt19937 equal_from; /* … where the first one began */
     uint64_t equal_rounds;        /* after so many shuffles the table starts again */
-    uint64_t equal_round;
+    uint64_t equal_round;         /* shuffles before the one that `ahead` gets */
 };
 
 /* For one loaded set. The set is borrowed. Release also after a failure. */

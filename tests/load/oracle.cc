@@ -3,8 +3,15 @@
  * What the C++ standard library of this machine makes of MT19937, as text on stdout: the second
  * implementation that test_rng compares with. One request a call:
  *   raw SEED COUNT | bounded SEED COUNT N | shuffle SEED N | canonical SEED COUNT
- *   | gaps SEED COUNT QPS
+ *   | gaps SEED COUNT QPS | gaps-hash SEED COUNT QPS
+ *
+ * With VT_ORACLE_DIVISION its integers are those of libstdc++ 10 and earlier. Later versions still
+ * hold that algorithm, for where the compiler has no 32-bit type to do the newer one with: they are
+ * made to believe so.
  */
+#ifdef VT_ORACLE_DIVISION
+#undef __UINT32_TYPE__
+#endif
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
@@ -58,14 +65,30 @@ static void canonical(std::mt19937 &rng, unsigned long count)
     }
 }
 
+static int64_t next_gap(std::mt19937 &rng, std::exponential_distribution<> &distribution)
+{
+    auto gap = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(distribution(rng)));
+    return static_cast<int64_t>(gap.count());
+}
+
 static void gaps(std::mt19937 &rng, unsigned long count, double qps)
 {
     std::exponential_distribution<> distribution(qps);
     for (unsigned long i = 0; i < count; i++) {
-        auto gap = std::chrono::duration_cast<std::chrono::nanoseconds>(
-            std::chrono::duration<double>(distribution(rng)));
-        std::printf("%" PRId64 "\n", static_cast<int64_t>(gap.count()));
+        std::printf("%" PRId64 "\n", next_gap(rng, distribution));
     }
+}
+
+/* For many: one number that depends on all of them and on their order. */
+static void gaps_hash(std::mt19937 &rng, unsigned long count, double qps)
+{
+    std::exponential_distribution<> distribution(qps);
+    uint64_t hash = 0;
+    for (unsigned long i = 0; i < count; i++) {
+        hash = (hash ^ static_cast<uint64_t>(next_gap(rng, distribution))) * 0x100000001b3;
+    }
+    std::printf("%" PRIu64 "\n", hash);
 }
 
 int main(int argc, char **argv)
@@ -89,6 +112,8 @@ int main(int argc, char **argv)
         canonical(rng, n);
     } else if (what == "gaps" && argc == 5) {
         gaps(rng, n, std::strtod(argv[4], nullptr));
+    } else if (what == "gaps-hash" && argc == 5) {
+        gaps_hash(rng, n, std::strtod(argv[4], nullptr));
     } else {
         return 2;
     }

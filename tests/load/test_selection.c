@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "load/selection.h"
 #include "vt_load_double.h"
 #include "vt_test.h"
 
@@ -133,8 +134,53 @@ static void order_is_that_of_loadgen(void **state)
     }
 }
 
+#define COPIED 500
+
+/* Drawn from by turns, a selection and its copy give the same; whatever their rule. */
+static void copy_of(const struct golden *g, const struct vt_sample_sets *sets,
+                    const struct vt_load_settings *s, const struct vt_load_effective *effective)
+{
+    struct vt_selection original = {0}, copy = {0};
+    struct vt_sample_set set = vt_sample_sets_get(sets, 0);
+    assert_int_equal(vt_selection_init(&original, s, effective, set, NULL), VT_OK);
+    size_t width = original.width;
+    uint64_t a[64], b[64], skipped[64];
+    assert_true(width <= 64);
+    for (int i = 0; i < 13 && g->flag != UNIQUE; i++) {
+        vt_selection_fill(&original, skipped, width);
+    }
+    assert_int_equal(vt_selection_copy(&copy, &original, NULL), VT_OK);
+    for (int i = 0; i < COPIED; i++) {
+        vt_selection_fill(&original, a, width);
+        vt_selection_fill(&copy, b, width);
+        assert_memory_equal(a, b, width * sizeof(a[0]));
+    }
+    vt_selection_release(&original);
+    vt_selection_fill(&copy, b, width);
+    vt_selection_release(&copy);
+}
+
+static void a_copy_draws_on_its_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
+        const struct golden *g = &goldens[i];
+        struct vt_load_settings s = settings_of(g);
+        struct vt_load_effective effective;
+        struct vt_sample_sets sets = {0};
+        assert_int_equal(vt_load_settings_resolve(&s, g->total, g->performance, NULL, &effective),
+                         VT_OK);
+        assert_int_equal(vt_sample_sets_init(&sets, &s, &effective, NULL), VT_OK);
+        copy_of(g, &sets, &s, &effective);
+        vt_sample_sets_release(&sets);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order_is_that_of_loadgen)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_is_that_of_loadgen),
+        cmocka_unit_test(a_copy_draws_on_its_own),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
