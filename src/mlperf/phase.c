@@ -25,6 +25,9 @@ static int64_t accuracy_span_ns(const struct vt_load_report *r, uint64_t n)
     struct vt_schedule schedule;
     int64_t start;
 
+    if (!(r->effective.target_qps > 0)) {
+        return 0;
+    }
     if (r->settings.scenario != VT_SERVER) {
         return (int64_t)n * (int64_t)(1.0 / r->effective.target_qps * 1e9);
     }

@@ -3,7 +3,8 @@
  * write_logs FOLDER [NAME=VALUE …]: one test on a system that does nothing, with its logs in
  * FOLDER. For tests/conformance/compare_logs.py, which has LoadGen do the same. NAME is a field of
  * MLPerf's TestSettings; besides them `total` and `performance`, the sizes of the sample library,
- * and `service_us`, how long the system takes for a query, one after the other.
+ * and how long the system takes for a query, one after the other: `service_us`, and `token_us` from
+ * the first token to the last.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct bench {
     struct vt_completion_sink sink;
     struct vt_load_settings settings;
     bool tokens;
-    uint64_t total, performance, service_us;
+    uint64_t total, performance, service_us, token_us;
 };
 
 enum kind { SCENARIO, MODE, BOOL, U32, U64, NS, MS, F64 };
@@ -74,6 +75,7 @@ static const struct {
     {"total", U64, offsetof(struct bench, total)},
     {"performance", U64, offsetof(struct bench, performance)},
     {"service_us", U64, offsetof(struct bench, service_us)},
+    {"token_us", U64, offsetof(struct bench, token_us)},
 };
 
 static bool set_name(struct bench *b, enum kind kind, const char *text)
@@ -157,22 +159,31 @@ static enum vt_status sut_start(void *ctx, const struct vt_completion_sink *sink
     return VT_OK;
 }
 
+static void work(uint64_t us)
+{
+    if (us > 0) {
+        vt_sleep_until_ns(vt_now_ns() + (int64_t)us * VT_NS_PER_US, 0);
+    }
+}
+
 static enum vt_status sut_issue(void *ctx, const struct vt_query_sample *samples, size_t n,
                                 struct vt_error *err)
 {
-    static const unsigned char bytes[] = {0x0a, 0xff};
+    /* five tokens of 16 bits */
+    static const unsigned char bytes[] = {0x0a, 0x7f, 3, 0, 4, 0, 5, 0, 2, 0};
     const struct bench *b = ctx;
 
     (void)err;
-    if (b->service_us > 0) {
-        vt_sleep_until_ns(vt_now_ns() + (int64_t)b->service_us * VT_NS_PER_US, 0);
-    }
+    work(b->service_us);
     for (int first = b->tokens; first >= 0; first--) {
+        if (!first) {
+            work(b->token_us);
+        }
         for (size_t i = 0; i < n; i++) {
             struct vt_completion c = {
                 .id = samples[i].id,
                 .response = bytes,
-                .response_bytes = sizeof bytes,
+                .response_bytes = first ? 2 : sizeof bytes,
                 .n_tokens = first ? 1 : 5,
             };
             if (first) {
