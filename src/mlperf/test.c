@@ -278,6 +278,22 @@ static enum vt_status run_mode(struct test *test)
     return run_performance(test);
 }
 
+/* The log of a test that failed is kept as far as it goes; its own troubles come second. */
+static enum vt_status run_and_commit(struct test *test)
+{
+    enum vt_status status = run_mode(test);
+    struct vt_error second = VT_ERROR_INIT;
+
+    if (status == VT_OK) {
+        return vt_mlperf_log_commit(&test->log, test->err);
+    }
+    vt_detail_say(&test->log.detail, VT_DETAIL_ERROR, "The test failed: %s",
+                  test->err != NULL ? test->err->text : vt_status_text(status));
+    enum vt_status written = vt_mlperf_log_commit(&test->log, &second);
+    (void)written;
+    return status;
+}
+
 enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
                            const struct vt_qsl *qsl, struct vt_load_control *control,
                            const struct vt_test_logs *logs, struct vt_error *err,
@@ -310,10 +326,7 @@ enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct
     }
     status = open_log(&test, &effective, logs);
     if (status == VT_OK) {
-        status = run_mode(&test);
-    }
-    if (status == VT_OK) {
-        status = vt_mlperf_log_commit(&test.log, err);
+        status = run_and_commit(&test);
     }
     vt_mlperf_log_release(&test.log);
     test.control->carry = before;

@@ -31,9 +31,9 @@ struct vt_test_result {
 };
 
 /*
- * Runs and writes the logs, also of a run that was interrupted. Errors as vt_load_run, VT_ERR_USAGE
- * for find-peak in another scenario than Server, and VT_ERR_WRITE. `logs` may be NULL: no files.
- * After a failure to write, the result is there all the same: release it in any case.
+ * Runs and writes the logs, also of a run that was interrupted or failed. Errors as vt_load_run,
+ * VT_ERR_USAGE for find-peak in another scenario than Server, and VT_ERR_WRITE. `logs` may be NULL:
+ * no files. Whatever was run is in the result, also after a failure: release it in any case.
  */
 enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
                            const struct vt_qsl *qsl, struct vt_load_control *control,

@@ -27,16 +27,18 @@ void vt_trace_begin(struct vt_trace *trace, FILE *out)
             trace->pid, trace->pid, ISSUE_TRACK);
 }
 
-/* All samples of a query are scheduled and issued together: one span for the first of them. */
+/* All samples of a query are issued together: one mark for the first of them. A span from the
+ * schedule would overlap with the next query's where the load is late, which a track cannot show.
+ */
 static void put_issue(struct vt_trace *t, const struct vt_sample_record *record, int64_t zero_ns)
 {
-    int64_t start = not_negative(zero_ns + record->scheduled_ns);
-    int64_t late = not_negative(record->issued_ns - record->scheduled_ns);
+    int64_t issued = not_negative(zero_ns + record->issued_ns);
 
     fprintf(t->out,
-            ",\n{\"name\":\"Issue\",\"ph\":\"X\",\"pid\":%ld,\"tid\":%d,\"ts\":" US ",\"dur\":" US
-            ",\"args\":{\"query_seq\":%" PRIu32 "}}",
-            t->pid, ISSUE_TRACK, IN_US(start), IN_US(late), record->query);
+            ",\n{\"name\":\"Issue\",\"ph\":\"i\",\"s\":\"t\",\"pid\":%ld,\"tid\":%d,\"ts\":" US
+            ",\"args\":{\"query_seq\":%" PRIu32 ",\"late_ns\":%" PRId64 "}}",
+            t->pid, ISSUE_TRACK, IN_US(issued), record->query,
+            record->issued_ns - record->scheduled_ns);
 }
 
 static void put_parts(struct vt_trace *t, const struct vt_sample_record *record, int64_t zero_ns)

@@ -3,7 +3,7 @@
  * mlperf_log_trace.json: every sample as Chrome trace events, for chrome://tracing and what reads
  * its format. Written record by record; nothing is kept. About 400 bytes a sample.
  *
- *   track "issue"   a span from the scheduled time of a query to its issue: how late it was
+ *   track "issue"   a mark for every query, with how late it was issued
  *   async "Sample"  a span from the scheduled time to the completion, with an instant for the first
  *                   token; "lost" where there is no completion
  *   counter         Server: the parts of the latency, as LoadGen draws them

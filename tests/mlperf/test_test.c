@@ -376,6 +376,20 @@ static void test_stopped(void **state)
     check_value("result_validity", "INVALID");
 }
 
+/* So does one that fails, with the reason; the failure is what comes back. */
+static void test_failed(void **state)
+{
+    struct bench *b = *state;
+
+    b->settings.mode = VT_SUBMISSION;
+    b->sut.refuse_at = 40; /* of the second set */
+    assert_int_equal(run(b), VT_ERR_ENGINE);
+    assert_string_equal(b->err.text, "the double refuses sample 40");
+    check_value("error_runtime", "The test failed: the double refuses sample 40");
+    assert_non_null(strstr(read_file("mlperf_log_summary.txt"), "\n1 ERROR encountered."));
+    assert_int_equal(count_of("result_validity"), 0);
+}
+
 static void test_names(void **state)
 {
     struct bench *b = *state;
@@ -482,7 +496,7 @@ static void test_trace(void **state)
         if (strcmp(ph, "M") != 0) {
             assert_true(number(event, "ts") >= 0);
         }
-        issues += strcmp(ph, "X") == 0;
+        issues += strcmp(ph, "i") == 0;
         parts += strcmp(ph, "C") == 0;
         if (strcmp(ph, "b") == 0) {
             const json_t *args = json_object_get(event, "args");
@@ -551,9 +565,10 @@ int main(void)
         TEST(test_test05),          TEST(test_peak),
         TEST(test_peak_precision),  TEST(test_peak_never_held),
         TEST(test_peak_has_no_end), TEST(test_peak_refused),
-        TEST(test_stopped),         TEST(test_names),
-        TEST(test_copies),          TEST(test_trace),
-        TEST(test_cannot_write),    TEST(test_out_of_memory),
+        TEST(test_stopped),         TEST(test_failed),
+        TEST(test_names),           TEST(test_copies),
+        TEST(test_trace),           TEST(test_cannot_write),
+        TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, setup_folder, teardown_folder);
 }
