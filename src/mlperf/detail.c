@@ -260,9 +260,15 @@ static void put_last_notes(struct vt_detail *d, const struct vt_load_report *r, 
                       r->samples_lost, r->first_failure[0] != '\0' ? ": " : "", r->first_failure);
     }
     if (r->notes_dropped > 0) {
-        vt_detail_say(d, VT_DETAIL_ERROR,
-                      "%" PRIu64 " more errors and warnings came up than are listed here",
-                      r->notes_dropped);
+        uint64_t errors = r->errors_dropped, warnings = r->notes_dropped - errors;
+        bool grave = errors > 0;
+        vt_detail_say(d, grave ? VT_DETAIL_ERROR : VT_DETAIL_WARNING,
+                      "%" PRIu64 " more errors and %" PRIu64 " more warnings came up than are "
+                      "listed here",
+                      errors, warnings);
+        /* They count all the same; this record stands for one of them. */
+        d->errors += errors - grave;
+        d->warnings += warnings - !grave;
     }
 }
 

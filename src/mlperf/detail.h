@@ -27,7 +27,7 @@ struct vt_detail {
     FILE *outs[2];   /* borrowed; every record goes to all; NULL: none */
     int64_t time_ns; /* of the records that follow, since the start of the log */
     long pid, tid;
-    uint32_t errors, warnings; /* records so far */
+    uint64_t errors, warnings; /* records so far */
 };
 
 enum vt_detail_kind { VT_DETAIL_MESSAGE, VT_DETAIL_WARNING, VT_DETAIL_ERROR };

@@ -100,23 +100,18 @@ enum vt_status vt_mlperf_log_phase(struct vt_mlperf_log *log, const struct vt_lo
     return status;
 }
 
-enum vt_status vt_mlperf_log_result(struct vt_mlperf_log *log, const struct vt_load_report *report,
-                                    struct vt_error *err)
+void vt_mlperf_log_result(struct vt_mlperf_log *log, const struct vt_load_report *report)
 {
     FILE *outs[] = {log->files[VT_MLPERF_SUMMARY].stream, log->summary_copy};
     struct vt_mlperf_view view;
-    enum vt_status status = vt_mlperf_view_init(&view, report, log->mode, err);
 
-    if (status != VT_OK) {
-        return status;
-    }
+    vt_mlperf_view_init(&view, report, log->mode);
     for (size_t i = 0; i < sizeof outs / sizeof outs[0]; i++) {
         if (outs[i] != NULL) {
             vt_summary_result(&view, outs[i]);
         }
     }
     vt_detail_result(&log->detail, &view);
-    return VT_OK;
 }
 
 enum vt_status vt_mlperf_log_commit(struct vt_mlperf_log *log, struct vt_error *err)
@@ -177,7 +172,7 @@ enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const ch
         status = vt_mlperf_log_phase(&log, report, true, err);
     }
     if (status == VT_OK && settings.mode == VT_PERFORMANCE) {
-        status = vt_mlperf_log_result(&log, report, err);
+        vt_mlperf_log_result(&log, report);
     }
     if (status == VT_OK) {
         status = vt_mlperf_log_commit(&log, err);

@@ -57,8 +57,7 @@ enum vt_status vt_mlperf_log_sets(struct vt_mlperf_log *log, const struct vt_loa
 enum vt_status vt_mlperf_log_phase(struct vt_mlperf_log *log, const struct vt_load_report *report,
                                    bool sets, struct vt_error *err) VT_NODISCARD;
 /* The performance run that the verdict is of. */
-enum vt_status vt_mlperf_log_result(struct vt_mlperf_log *log, const struct vt_load_report *report,
-                                    struct vt_error *err) VT_NODISCARD;
+void vt_mlperf_log_result(struct vt_mlperf_log *log, const struct vt_load_report *report);
 /* The last lines; the files appear. VT_ERR_WRITE names the first that does not. */
 enum vt_status vt_mlperf_log_commit(struct vt_mlperf_log *log, struct vt_error *err) VT_NODISCARD;
 void vt_mlperf_log_release(struct vt_mlperf_log *log); /* drops what is not committed */

@@ -238,18 +238,18 @@ void vt_summary_result(const struct vt_mlperf_view *v, FILE *out)
     put_parameters(v, out);
 }
 
-void vt_summary_end(uint32_t warnings, uint32_t errors, FILE *out)
+void vt_summary_end(uint64_t warnings, uint64_t errors, FILE *out)
 {
     if (warnings == 0) {
         fputs("\nNo warnings encountered during test.\n", out);
     } else {
-        fprintf(out, "\n%" PRIu32 " warning%s encountered. See detailed log.\n", warnings,
+        fprintf(out, "\n%" PRIu64 " warning%s encountered. See detailed log.\n", warnings,
                 warnings == 1 ? "" : "s");
     }
     if (errors == 0) {
         fputs("\nNo errors encountered during test.\n", out);
     } else {
-        fprintf(out, "\n%" PRIu32 " ERROR%s encountered. See detailed log.\n", errors,
+        fprintf(out, "\n%" PRIu64 " ERROR%s encountered. See detailed log.\n", errors,
                 errors == 1 ? "" : "S");
     }
 }

@@ -11,6 +11,6 @@
 /* A failed write stays in the stream's error flag. */
 void vt_summary_result(const struct vt_mlperf_view *view, FILE *out);
 /* The last lines, once a log. */
-void vt_summary_end(uint32_t warnings, uint32_t errors, FILE *out);
+void vt_summary_end(uint64_t warnings, uint64_t errors, FILE *out);
 
 #endif

@@ -66,8 +66,10 @@ static enum vt_status run_performance(struct test *test)
     vt_detail_say(&test->log.detail, VT_DETAIL_MESSAGE, "Starting performance mode");
     enum vt_status status = run_phase(test, VT_PERFORMANCE, test->settings.server_target_qps, true,
                                       &test->result->performance);
-    return status == VT_OK ? vt_mlperf_log_result(&test->log, test->result->performance, test->err)
-                           : status;
+    if (status == VT_OK) {
+        vt_mlperf_log_result(&test->log, test->result->performance);
+    }
+    return status;
 }
 
 static enum vt_status run_submission(struct test *test)
@@ -210,8 +212,10 @@ static enum vt_status run_find_peak(struct test *test)
                       "constraints, msg: %s",
                       vt_mlperf_performance_advice(result->performance));
     }
-    return status == VT_OK ? vt_mlperf_log_result(&test->log, result->performance, test->err)
-                           : status;
+    if (status == VT_OK) {
+        vt_mlperf_log_result(&test->log, result->performance);
+    }
+    return status;
 }
 
 static enum vt_status check_mode(const struct vt_load_settings *s, struct vt_error *err)

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "load/early_stopping.h"
-#include "load/stats.h"
 
 /* From SingleStream, MultiStream may be inferred: at this percentile. */
 #define INFERRED_PERCENTILE 0.99
@@ -95,41 +93,6 @@ static uint64_t complete_queries(const struct vt_load_report *r)
     return n;
 }
 
-/* Early stopping's estimate of the times to the first token at the percentile that MultiStream is
- * inferred from. 0: too few. */
-static enum vt_status estimate_first_token(const struct vt_load_report *r, bool per_output,
-                                           struct vt_error *err, int64_t *ret_ns)
-{
-    size_t n = 0, room = r->tokens != NULL ? r->n_records : 0;
-    int64_t *values = vt_calloc(room, sizeof *values);
-    int64_t *scratch = vt_calloc(room, sizeof *scratch);
-
-    if (values == NULL || scratch == NULL) {
-        vt_free(values);
-        vt_free(scratch);
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory to sort the latencies of %zu samples",
-                            room);
-    }
-    for (uint64_t i = 0; i < room; i++) {
-        const struct vt_sample_record *record = &r->records[i];
-        const struct vt_token_record *token = &r->tokens[i];
-        if (record->done_ns == VT_RECORD_LOST || token->first_ns == VT_RECORD_LOST) {
-            continue;
-        }
-        if (!per_output) {
-            values[n++] = token->first_ns - record->scheduled_ns;
-        } else if (token->n_tokens > 1) {
-            values[n++] = (record->done_ns - token->first_ns) / (token->n_tokens - 1);
-        }
-    }
-    vt_sort_ns(values, n, scratch);
-    uint64_t over = vt_early_stopping_over(n, INFERRED_PERCENTILE);
-    *ret_ns = over > 0 ? values[n - over] : 0;
-    vt_free(values);
-    vt_free(scratch);
-    return VT_OK;
-}
-
 struct estimate {
     int64_t target_ns;   /* at the scenario's percentile */
     int64_t inferred_ns; /* SingleStream; 0: too few queries */
@@ -184,57 +147,45 @@ static void server_text(const struct vt_load_report *r, uint64_t over, char text
     add_line(text, " query were under latency.");
 }
 
-static enum vt_status early_stopping_stream(struct vt_mlperf_view *v, struct vt_error *err)
+static void early_stopping_stream(struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
+    const struct vt_token_report *t = &r->token;
     bool single = r->settings.scenario == VT_SINGLESTREAM;
     uint64_t n = complete_queries(r);
-    struct estimate estimate = {r->early_stopping_estimate_ns, r->early_stopping_p99_ns};
-    enum vt_status status = VT_OK;
+    /* With tokens these are of the last that was looked at: the first token, when all was well. */
+    const struct estimate last = {r->early_stopping_estimate_ns, r->early_stopping_p99_ns};
 
-    if (!r->settings.use_token_latencies) {
-        stream_text(r, n, estimate, v->early_stopping);
-    } else if (!single) {
-        /* LoadGen looks at the queries' latencies both times. */
-        stream_text(r, n, estimate, v->early_per_output);
-        if (r->early_stopping_met) {
-            stream_text(r, n, estimate, v->early_first_token);
+    if (r->settings.use_token_latencies) {
+        stream_text(r, n, (struct estimate){t->per_output_estimate_ns, t->per_output_p99_ns},
+                    v->early_per_output);
+        if (t->per_output_early_stopping_met) {
+            stream_text(r, n, last, v->early_first_token);
         }
     } else {
-        estimate.target_ns = r->token.per_output_estimate_ns;
-        status = estimate_first_token(r, true, err, &estimate.inferred_ns);
-        stream_text(r, n, estimate, v->early_per_output);
-        if (status == VT_OK && r->token.per_output_early_stopping_met) {
-            /* The later one stays: the estimates of the log are the first token's. */
-            estimate.target_ns = r->token.first_estimate_ns;
-            status = estimate_first_token(r, false, err, &estimate.inferred_ns);
-            stream_text(r, n, estimate, v->early_first_token);
-        }
+        stream_text(r, n, last, v->early_stopping);
     }
-    v->early_single_ns = single ? estimate.target_ns : 0;
-    v->early_multi_ns = single ? estimate.inferred_ns : estimate.target_ns;
-    return status;
+    v->early_single_ns = single ? last.target_ns : 0;
+    v->early_multi_ns = single ? last.inferred_ns : last.target_ns;
 }
 
-static enum vt_status derive_early_stopping(struct vt_mlperf_view *v, struct vt_error *err)
+static void derive_early_stopping(struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
 
     if (r->settings.scenario == VT_OFFLINE) {
-        return VT_OK;
+        return;
     }
     if (r->settings.scenario != VT_SERVER) {
-        return early_stopping_stream(v, err);
-    }
-    if (!r->settings.use_token_latencies) {
+        early_stopping_stream(v);
+    } else if (!r->settings.use_token_latencies) {
         server_text(r, r->overlatency_queries, v->early_stopping);
-        return VT_OK;
+    } else {
+        server_text(r, r->token.overlatency_per_output, v->early_per_output);
+        if (r->token.per_output_early_stopping_met) {
+            server_text(r, r->token.overlatency_first, v->early_first_token);
+        }
     }
-    server_text(r, r->token.overlatency_per_output, v->early_per_output);
-    if (r->token.per_output_early_stopping_met) {
-        server_text(r, r->token.overlatency_first, v->early_first_token);
-    }
-    return VT_OK;
 }
 
 #define TTFT_ADVICE "TTFT constrain not met: Reduce target QPS to improve latency."
@@ -277,8 +228,8 @@ static void derive_advice(struct vt_mlperf_view *v)
         r->min_queries_met ? NULL : "The test exited early, before enough queries were issued.";
 }
 
-enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
-                                   enum vt_mode mode, struct vt_error *err)
+void vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
+                         enum vt_mode mode)
 {
     *view = (struct vt_mlperf_view){.report = report, .mode = mode};
     view->valid = report->valid && report->min_duration_met && report->min_queries_met &&
@@ -286,5 +237,5 @@ enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_
     derive_rates(view);
     derive_token_rates(view);
     derive_advice(view);
-    return derive_early_stopping(view, err);
+    derive_early_stopping(view);
 }

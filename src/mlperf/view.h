@@ -39,8 +39,8 @@ struct vt_mlperf_view {
 /* What would help a run of Server that missed its latency limits; may be of two lines. */
 const char *vt_mlperf_performance_advice(const struct vt_load_report *report);
 
-/* VT_ERR_MEMORY. Holds nothing that has to be released. */
-enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
-                                   enum vt_mode mode, struct vt_error *err) VT_NODISCARD;
+/* Holds nothing that has to be released. */
+void vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
+                         enum vt_mode mode);
 
 #endif

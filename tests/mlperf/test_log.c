@@ -72,15 +72,9 @@ static void write_logs(const struct vt_load_report *report)
 
 static void fill(struct vt_load_report *report)
 {
-    if (report->target_latency_ns == 0) {
-        report->target_latency_ns = (int64_t)report->metric.value;
-    }
     if (report->queries_generated == 0) {
         report->queries_generated = report->queries_issued;
         report->samples_per_query = report->samples_issued / report->queries_issued;
-    }
-    if (report->early_stopping_p99_ns == 0 && report->queries_issued > 662) {
-        report->early_stopping_p99_ns = report->early_stopping_estimate_ns;
     }
 }
 
@@ -517,6 +511,19 @@ static void test_notes(void **state)
                         "a warning \"quoted\"\n\x01");
     json_decref(keys);
     json_decref(values);
+
+    /* those that had no room count */
+    report->notes_dropped = 7;
+    report->errors_dropped = 4;
+    write_logs(report);
+    assert_non_null(strstr(read_file(0), "\n4 warnings encountered. See detailed log.\n"
+                                         "\n6 ERRORS encountered. See detailed log.\n"));
+    assert_non_null(strstr(read_file(1), "\"4 more errors and 3 more warnings came up"));
+    report->errors_dropped = 0;
+    write_logs(report);
+    assert_non_null(strstr(read_file(0), "\n8 warnings encountered. See detailed log.\n"
+                                         "\n2 ERRORS encountered. See detailed log.\n"));
+    report->notes_dropped = 0;
 
     report->n_notes = 1;
     report->samples_lost = 3;
