@@ -4,12 +4,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "load/setting_table.h"
 #include "load/settings.h"
-
-/* Beyond these a unit was mistaken: LoadGen would search on and on. */
-#define PEAK_QPS_MAX      1e9
-#define PEAK_STEP_MAX     1000
-#define PEAK_DECIMALS_MAX 12
 
 struct test {
     struct vt_load_settings settings; /* test05's are in it */
@@ -120,11 +116,12 @@ static enum vt_status try_rate(struct test *test, double qps, bool sets, struct 
 static enum vt_status widen(struct test *test, struct peak *peak)
 {
     double factor = 1 + test->settings.server_find_peak_qps_boundary_step_size;
+    double most = vt_load_setting_find("server_target_qps")->max;
     enum vt_status status = VT_OK;
 
     for (int i = 0; peak->high == 0 && status == VT_OK && !stopped(test); i++) {
         double qps = peak->low * factor;
-        if (i == VT_PEAK_WIDENINGS_MAX || qps > PEAK_QPS_MAX) {
+        if (i == VT_PEAK_WIDENINGS_MAX || qps > most) {
             vt_detail_say(&test->log.detail, VT_DETAIL_ERROR,
                           "FindPeakPerformance: the constraint still held at %f after %d steps: "
                           "start at a higher server_target_qps or with a larger "
@@ -220,28 +217,11 @@ static enum vt_status run_find_peak(struct test *test)
 
 static enum vt_status check_mode(const struct vt_load_settings *s, struct vt_error *err)
 {
-    if (s->mode != VT_FIND_PEAK) {
-        return VT_OK;
-    }
-    if (s->scenario != VT_SERVER) {
+    if (s->mode == VT_FIND_PEAK && s->scenario != VT_SERVER) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "mode is FindPeakPerformance, scenario is %s: Finding peak performance "
                             "is only supported in Server scenarios.",
                             vt_scenario_name(s->scenario));
-    }
-    double step = s->server_find_peak_qps_boundary_step_size;
-    if (!(step > 0 && step <= PEAK_STEP_MAX)) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "server_find_peak_qps_boundary_step_size is %g: give a number above 0 "
-                            "up to %d (1 doubles the rate)",
-                            step, PEAK_STEP_MAX);
-    }
-    if (s->server_find_peak_qps_decimals_of_precision > PEAK_DECIMALS_MAX) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "server_find_peak_qps_decimals_of_precision is %u: give a count from 0 "
-                            "to %d",
-                            (unsigned)s->server_find_peak_qps_decimals_of_precision,
-                            PEAK_DECIMALS_MAX);
     }
     return VT_OK;
 }
