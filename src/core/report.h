@@ -137,6 +137,7 @@ struct vt_token_report {
     bool first_met, per_output_met; /* Server's limits, server_ttft_… and server_tpot_latency_ns */
     bool first_early_stopping_met, per_output_early_stopping_met;
     int64_t first_estimate_ns, per_output_estimate_ns; /* early stopping's; 0: none */
+    int64_t per_output_p99_ns; /* SingleStream: the same at p99; of the first it is the report's */
 };
 
 /* What LoadGen would have logged while the run went on: an error or a warning, one line each. */

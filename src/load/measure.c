@@ -145,6 +145,7 @@ static void judge_early_stopping(struct measure *m)
     struct vt_token_report *token = &r->token;
     token->per_output_early_stopping_met = stop_early(m, queries ? m->query : m->per_output);
     token->per_output_estimate_ns = r->early_stopping_estimate_ns;
+    token->per_output_p99_ns = r->early_stopping_p99_ns;
     if (token->per_output_early_stopping_met) {
         token->first_early_stopping_met = stop_early(m, queries ? m->query : m->first);
         token->first_estimate_ns =

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * mlperf_log_detail.txt: one JSON record a line behind the marker ":::MLLOG ", with the keys of
- * LoadGen 6.0.17 in its order. What vatio has no counterpart of is left out
- * (get_sut_name_duration_ns); what it never does is logged as 0 or false.
- */
+#include "mlperf/detail.h"
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,86 +12,105 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "base/version.h"
-#include "mlperf/view.h"
+#include "mlperf/time.h"
 
-struct detail {
-    FILE *out;
-    int64_t time_ns; /* of the records that follow, since the start of the run */
-    bool is_error;
-    long pid, tid;
-};
+#define N_OUTS 2
 
-static void put_escaped(FILE *out, const char *text)
+static void put(const struct vt_detail *d, const char *fmt, ...) VT_PRINTF(2, 3);
+static void put(const struct vt_detail *d, const char *fmt, ...)
+{
+    va_list args;
+
+    for (size_t i = 0; i < N_OUTS; i++) {
+        if (d->outs[i] != NULL) {
+            va_start(args, fmt);
+            (void)vfprintf(d->outs[i], fmt, args);
+            va_end(args);
+        }
+    }
+}
+
+/* Any bytes as the inside of a JSON string; what is no UTF-8 becomes U+FFFD. */
+static void put_escaped(const struct vt_detail *d, const char *text)
 {
     while (*text != '\0') {
         size_t bytes = vt_utf8_bytes(text);
         unsigned char c = (unsigned char)*text;
         if (bytes == 0) {
-            fputs("\\ufffd", out);
+            put(d, "\\ufffd");
             bytes = 1;
         } else if (c == '"' || c == '\\') {
-            fprintf(out, "\\%c", c);
+            put(d, "\\%c", c);
         } else if (c == '\n') {
-            fputs("\\n", out);
+            put(d, "\\n");
         } else if (c < 0x20 || c == 0x7f) {
-            fprintf(out, "\\u%04x", c);
+            put(d, "\\u%04x", c);
         } else {
-            fwrite(text, 1, bytes, out);
+            put(d, "%.*s", (int)bytes, text);
         }
         text += bytes;
     }
 }
 
-static void begin(const struct detail *d, const char *key)
+static void begin(const struct vt_detail *d, const char *key)
 {
-    fprintf(d->out, ":::MLLOG {\"key\": \"%s\", \"value\": ", key);
+    put(d, ":::MLLOG {\"key\": \"%s\", \"value\": ", key);
 }
 
-static void end(const struct detail *d, int line)
+static void end_kind(struct vt_detail *d, int line, enum vt_detail_kind kind)
 {
-    fprintf(d->out,
-            ", \"time_ms\": %" PRId64 ".%06" PRId64 ", \"namespace\": \"mlperf::logging\", "
-            "\"event_type\": \"POINT_IN_TIME\", \"metadata\": {\"is_error\": %s, \"is_warning\": "
-            "false, \"file\": \"mlperf_detail.c\", \"line_no\": %d, \"pid\": %ld, \"tid\": %ld}}\n",
-            d->time_ns / VT_NS_PER_MS, d->time_ns % VT_NS_PER_MS, d->is_error ? "true" : "false",
-            line, d->pid, d->tid);
+    int64_t time_ns = d->time_ns > 0 ? d->time_ns : 0;
+
+    put(d,
+        ", \"time_ms\": %" PRId64 ".%06" PRId64 ", \"namespace\": \"mlperf::logging\", "
+        "\"event_type\": \"POINT_IN_TIME\", \"metadata\": {\"is_error\": %s, \"is_warning\": "
+        "%s, \"file\": \"detail.c\", \"line_no\": %d, \"pid\": %ld, \"tid\": %ld}}\n",
+        time_ns / VT_NS_PER_MS, time_ns % VT_NS_PER_MS, kind == VT_DETAIL_ERROR ? "true" : "false",
+        kind == VT_DETAIL_WARNING ? "true" : "false", line, d->pid, d->tid);
+    d->errors += kind == VT_DETAIL_ERROR;
+    d->warnings += kind == VT_DETAIL_WARNING;
 }
 
-static void text_at(const struct detail *d, int line, const char *key, const char *value)
+static void end(struct vt_detail *d, int line)
+{
+    end_kind(d, line, VT_DETAIL_MESSAGE);
+}
+
+static void text_at(struct vt_detail *d, int line, const char *key, const char *value)
 {
     begin(d, key);
-    putc('"', d->out);
-    put_escaped(d->out, value != NULL ? value : "");
-    putc('"', d->out);
+    put(d, "\"");
+    put_escaped(d, value != NULL ? value : "");
+    put(d, "\"");
     end(d, line);
 }
 
-static void count_at(const struct detail *d, int line, const char *key, uint64_t value)
+static void count_at(struct vt_detail *d, int line, const char *key, uint64_t value)
 {
     begin(d, key);
-    fprintf(d->out, "%" PRIu64, value);
+    put(d, "%" PRIu64, value);
     end(d, line);
 }
 
-static void ns_at(const struct detail *d, int line, const char *key, int64_t value)
+static void ns_at(struct vt_detail *d, int line, const char *key, int64_t value)
 {
     begin(d, key);
-    fprintf(d->out, "%" PRId64, value);
+    put(d, "%" PRId64, value);
     end(d, line);
 }
 
-static void bool_at(const struct detail *d, int line, const char *key, bool value)
+static void bool_at(struct vt_detail *d, int line, const char *key, bool value)
 {
     begin(d, key);
-    fputs(value ? "true" : "false", d->out);
+    put(d, "%s", value ? "true" : "false");
     end(d, line);
 }
 
 /* As a C++ stream prints it: six significant digits. */
-static void real_at(const struct detail *d, int line, const char *key, double value)
+static void real_at(struct vt_detail *d, int line, const char *key, double value)
 {
     begin(d, key);
-    fprintf(d->out, "%g", isfinite(value) ? value : 0.0);
+    put(d, "%g", isfinite(value) ? value : 0.0);
     end(d, line);
 }
 
@@ -103,185 +120,105 @@ static void real_at(const struct detail *d, int line, const char *key, double va
 #define BOOL(key, value)  bool_at(d, __LINE__, key, value)
 #define REAL(key, value)  real_at(d, __LINE__, key, value)
 
-static void put_build(const struct detail *d)
+void vt_detail_init(struct vt_detail *d, FILE *out, FILE *copy)
 {
-    char message[192];
+    *d = (struct vt_detail){
+        .outs = {out, copy},
+        .pid = getpid(),
+        .tid = (long)syscall(SYS_gettid),
+    };
+}
 
-    (void)snprintf(message, sizeof message,
-                   "vatio %s (%s): follows the MLPerf Inference rules, unofficial", vt_version(),
+void vt_detail_say(struct vt_detail *d, enum vt_detail_kind kind, const char *fmt, ...)
+{
+    static const char *const keys[] = {
+        [VT_DETAIL_MESSAGE] = "generic_message",
+        [VT_DETAIL_WARNING] = "warning_generic_message",
+        [VT_DETAIL_ERROR] = "error_runtime",
+    };
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    begin(d, keys[kind]);
+    put(d, "\"");
+    put_escaped(d, text);
+    put(d, "\"");
+    end_kind(d, __LINE__, kind);
+}
+
+static void put_build(struct vt_detail *d)
+{
+    char text[192];
+
+    (void)snprintf(text, sizeof text, "vatio %s @ %s, not LoadGen", vt_version(),
                    vt_version_commit());
-    TEXT("loadgen_version", vt_version());
+    TEXT("loadgen_version", text);
     TEXT("loadgen_build_date_local", "NA");
     TEXT("loadgen_build_date_utc", "NA");
     TEXT("loadgen_git_commit_date", "NA");
-    TEXT("loadgen_git_log_message", message);
+    (void)snprintf(text, sizeof text,
+                   "vatio %s (%s): follows the MLPerf Inference rules, unofficial", vt_version(),
+                   vt_version_commit());
+    TEXT("loadgen_git_log_message", text);
     TEXT("loadgen_git_status_message", "");
     begin(d, "loadgen_file_sha1");
-    fputs("{}", d->out);
+    put(d, "{}");
     end(d, __LINE__);
 }
 
-static struct tm utc_of(int64_t unix_ms)
+static void put_fields(struct vt_detail *d, enum vt_mlperf_list list,
+                       const struct vt_mlperf_settings *settings)
 {
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc = {0};
+    size_t n;
+    const struct vt_mlperf_field *fields = vt_mlperf_fields(list, &n);
+    char text[VT_FIELD_TEXT_MAX];
 
-    if (gmtime_r(&seconds, &utc) == NULL) {
-        memset(&utc, 0, sizeof utc);
-    }
-    return utc;
-}
-
-static void put_test(const struct detail *d, const struct vt_mlperf_view *v)
-{
-    struct tm utc = utc_of(v->report->start_unix_ms);
-    char text[64] = "";
-
-    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    TEXT("test_datetime", text);
-    TEXT("sut_name", v->report->sut_name);
-    TEXT("qsl_name", v->report->qsl_name);
-    COUNT("qsl_reported_total_count", v->total_count);
-    COUNT("qsl_reported_performance_count", v->performance_count);
-}
-
-static const char *mode_name(enum vt_mode mode)
-{
-    return mode == VT_ACCURACY ? "AccuracyOnly" : "PerformanceOnly";
-}
-
-static void put_requested_scenario(const struct detail *d, const struct vt_load_settings *s)
-{
-    switch (s->scenario) {
-    case VT_SINGLESTREAM:
-        NS("requested_single_stream_expected_latency_ns", s->single_stream_expected_latency_ns);
-        REAL("requested_single_stream_target_latency_percentile",
-             s->single_stream_target_latency_percentile);
-        break;
-    case VT_MULTISTREAM:
-        NS("requested_multi_stream_expected_latency_ns", s->multi_stream_expected_latency_ns);
-        REAL("requested_multi_stream_target_latency_percentile",
-             s->multi_stream_target_latency_percentile);
-        COUNT("requested_multi_stream_samples_per_query", s->multi_stream_samples_per_query);
-        break;
-    case VT_SERVER:
-        REAL("requested_server_target_qps", s->server_target_qps);
-        NS("requested_server_target_latency_ns", s->server_target_latency_ns);
-        REAL("requested_server_target_latency_percentile", s->server_target_latency_percentile);
-        BOOL("requested_server_coalesce_queries", false);
-        COUNT("requested_server_find_peak_qps_decimals_of_precision", 1);
-        REAL("requested_server_find_peak_qps_boundary_step_size", 1);
-        COUNT("requested_server_max_async_queries", 0);
-        COUNT("requested_server_num_issue_query_threads", 0);
-        break;
-    case VT_OFFLINE:
-    case VT_SCENARIO_COUNT:
-        REAL("requested_offline_expected_qps", s->offline_expected_qps);
-        break;
-    }
-}
-
-static void put_requested(const struct detail *d, const struct vt_mlperf_view *v)
-{
-    const struct vt_load_settings *s = &v->report->settings;
-
-    TEXT("requested_scenario", vt_scenario_name(s->scenario));
-    TEXT("requested_test_mode", mode_name(s->mode));
-    put_requested_scenario(d, s);
-    NS("requested_min_duration_ms", s->min_duration_ns / VT_NS_PER_MS);
-    NS("requested_max_duration_ms", s->max_duration_ns / VT_NS_PER_MS);
-    COUNT("requested_min_query_count", s->min_query_count);
-    COUNT("requested_max_query_count", s->max_query_count);
-    COUNT("requested_qsl_rng_seed", s->qsl_rng_seed);
-    COUNT("requested_sample_index_rng_seed", s->sample_index_rng_seed);
-    COUNT("requested_schedule_rng_seed", s->schedule_rng_seed);
-    COUNT("requested_accuracy_log_rng_seed", 0);
-    REAL("requested_accuracy_log_probability", 0);
-    COUNT("requested_accuracy_log_sampling_target", 0);
-    BOOL("requested_print_timestamps", false);
-    BOOL("requested_performance_issue_unique", s->performance_issue_unique);
-    BOOL("requested_performance_issue_same", s->performance_issue_same);
-    COUNT("requested_performance_issue_same_index", s->performance_issue_same_index);
-    /* The report has the counts that took effect: the library's own was not overridden. */
-    COUNT("requested_performance_sample_count_override",
-          s->performance_sample_count_override == v->performance_count
-              ? 0
-              : s->performance_sample_count_override);
-    COUNT("requested_accuracy_sample_count_override",
-          s->accuracy_sample_count_override == v->total_count ? 0
-                                                              : s->accuracy_sample_count_override);
-    BOOL("requested_sample_concatenate_permutation", s->sample_concatenate_permutation);
-}
-
-static void put_effective(const struct detail *d, const struct vt_mlperf_view *v)
-{
-    const struct vt_load_settings *s = &v->report->settings;
-    const struct vt_load_effective *e = &v->effective;
-    bool server = s->scenario == VT_SERVER;
-
-    TEXT("effective_scenario", vt_scenario_name(s->scenario));
-    TEXT("effective_test_mode", mode_name(s->mode));
-    COUNT("effective_samples_per_query", e->samples_per_query);
-    REAL("effective_target_qps", e->target_qps);
-    NS("effective_target_latency_ns", server ? s->server_target_latency_ns : 0);
-    REAL("effective_target_latency_percentile", e->percentile);
-    COUNT("effective_max_async_queries", server ? 0 : 1);
-    NS("effective_target_duration_ms", e->target_duration_ns / VT_NS_PER_MS);
-    NS("effective_min_duration_ms", s->min_duration_ns / VT_NS_PER_MS);
-    NS("effective_max_duration_ms", s->max_duration_ns / VT_NS_PER_MS);
-    COUNT("effective_min_query_count", e->min_query_count);
-    COUNT("effective_max_query_count", s->max_query_count);
-    COUNT("effective_min_sample_count", e->min_sample_count);
-    COUNT("effective_qsl_rng_seed", s->qsl_rng_seed);
-    COUNT("effective_sample_index_rng_seed", s->sample_index_rng_seed);
-    COUNT("effective_schedule_rng_seed", s->schedule_rng_seed);
-    COUNT("effective_accuracy_log_rng_seed", 0);
-    REAL("effective_accuracy_log_probability", 0);
-    COUNT("effective_accuracy_log_sampling_target", 0);
-    BOOL("effective_print_timestamps", false);
-    BOOL("effective_performance_issue_unique", s->performance_issue_unique);
-    BOOL("effective_performance_issue_same", s->performance_issue_same);
-    COUNT("effective_performance_issue_same_index", s->performance_issue_same_index);
-    COUNT("effective_performance_sample_count", e->performance_sample_count);
-    COUNT("effective_accuracy_sample_count", e->accuracy_sample_count);
-    BOOL("effective_sample_concatenate_permutation", s->sample_concatenate_permutation);
-}
-
-/* Queries are made as they are issued: those that were are those that are logged. */
-static void put_generation(const struct detail *d, const struct vt_mlperf_view *v)
-{
-    const struct vt_load_report *r = v->report;
-
-    TEXT("generic_message",
-         r->settings.mode == VT_ACCURACY ? "Starting accuracy mode" : "Starting performance mode");
-    for (size_t i = 0; i < v->sets.n; i++) {
-        struct vt_sample_set set = vt_sample_sets_get(&v->sets, i);
-        begin(d, "loaded_qsl_set");
-        putc('[', d->out);
-        for (size_t k = 0; k < set.padded; k++) {
-            fprintf(d->out, "%s%" PRIu64, k != 0 ? "," : "", set.indices[k]);
+    for (size_t i = 0; i < n; i++) {
+        if (vt_mlperf_field_applies(&fields[i], settings)) {
+            vt_mlperf_field_text(&fields[i], settings, true, text);
+            begin(d, fields[i].label);
+            put(d, "%s", text);
+            end(d, __LINE__);
         }
-        putc(']', d->out);
-        end(d, __LINE__);
     }
-    COUNT("generated_query_count", r->queries_issued);
-    COUNT("generated_samples_per_query",
-          r->queries_issued > 0 ? r->samples_issued / r->queries_issued : 0);
-    NS("generated_query_duration",
-       r->n_records > 0 ? r->records[r->n_records - 1].scheduled_ns : 0);
 }
 
-static void put_errors(struct detail *d, const struct vt_mlperf_view *v)
+void vt_detail_test(struct vt_detail *d, const struct vt_mlperf_test *test)
 {
-    d->is_error = true;
-    for (uint32_t i = 0; i < v->n_errors; i++) {
-        TEXT("error_runtime", v->errors[i]);
+    char text[VT_MLPERF_TIME_MAX];
+
+    put_build(d);
+    TEXT("test_datetime", vt_mlperf_time_iso(test->start_unix_ms, text));
+    TEXT("sut_name", test->sut_name);
+    if (test->sut_name_ns >= 0) {
+        NS("get_sut_name_duration_ns", test->sut_name_ns);
     }
-    d->is_error = false;
+    TEXT("qsl_name", test->qsl_name);
+    COUNT("qsl_reported_total_count", test->total_count);
+    COUNT("qsl_reported_performance_count", test->performance_count);
+    if (test->settings.asked.test05) {
+        vt_detail_say(d, VT_DETAIL_WARNING, "Test05 flag detected Overriding random seeds");
+    }
+    put_fields(d, VT_LIST_REQUESTED, &test->settings);
+    put_fields(d, VT_LIST_EFFECTIVE, &test->settings);
+}
+
+static void put_set(struct vt_detail *d, struct vt_sample_set set)
+{
+    begin(d, "loaded_qsl_set");
+    put(d, "[");
+    for (size_t i = 0; i < set.padded; i++) {
+        put(d, "%s%" PRIu64, i != 0 ? "," : "", set.indices[i]);
+    }
+    put(d, "]");
+    end(d, __LINE__);
 }
 
 /* vatio's recorder has no slots to retry for. */
-static void put_logger(const struct detail *d)
+static void put_logger(struct vt_detail *d)
 {
     COUNT("logger_swap_request_slots_retry_count", 0);
     COUNT("logger_swap_request_slots_retry_retry_count", 0);
@@ -291,38 +228,111 @@ static void put_logger(const struct detail *d)
     COUNT("logger_tls_total_swap_buffers_slot_retry_count", 0);
 }
 
-static char *power_time(int64_t unix_ms, char *text, size_t size)
+static void put_power(struct vt_detail *d, const struct vt_load_report *r,
+                      const struct vt_mlperf_part *part)
 {
-    struct tm utc = utc_of(unix_ms);
-    size_t n = strftime(text, size, "%m-%d-%Y %H:%M:%S", &utc);
+    char text[VT_MLPERF_TIME_MAX];
 
-    (void)snprintf(text + n, size - n, ".%03d", (int)(unix_ms % 1000));
-    return text;
+    TEXT("power_begin",
+         vt_mlperf_time_power(r->start_unix_ms + part->begin_ns / VT_NS_PER_MS, text));
+    TEXT("power_end", vt_mlperf_time_power(r->start_unix_ms + part->end_ns / VT_NS_PER_MS, text));
 }
 
-static void put_power(const struct detail *d, const struct vt_load_report *r)
+/* Notes from number `at` on, up to a time. Returns the first that is later. */
+static uint32_t put_notes(struct vt_detail *d, const struct vt_load_report *r, uint32_t at,
+                          int64_t until_ns, int64_t zero_ns)
 {
-    char text[64];
-
-    TEXT("power_begin", power_time(r->start_unix_ms, text, sizeof text));
-    TEXT("power_end",
-         power_time(r->start_unix_ms + r->duration_ns / VT_NS_PER_MS, text, sizeof text));
+    for (; at < r->n_notes && r->notes[at].at_ns <= until_ns; at++) {
+        const struct vt_load_note *note = &r->notes[at];
+        d->time_ns = zero_ns + note->at_ns;
+        vt_detail_say(d, note->is_error ? VT_DETAIL_ERROR : VT_DETAIL_WARNING, "%s", note->text);
+    }
+    return at;
 }
 
-/* One line of what stands on several. */
-static char *flat(const char *text, char *line, size_t size)
+static void put_last_notes(struct vt_detail *d, const struct vt_load_report *r, uint32_t at,
+                           int64_t zero_ns)
 {
-    (void)snprintf(line, size, "%s", text);
+    (void)put_notes(d, r, at, INT64_MAX, zero_ns);
+    d->time_ns = zero_ns + r->duration_ns;
+    if (r->samples_lost > 0 && !r->interrupted) {
+        vt_detail_say(d, VT_DETAIL_ERROR, "%" PRIu64 " samples were never completed%s%s",
+                      r->samples_lost, r->first_failure[0] != '\0' ? ": " : "", r->first_failure);
+    }
+    if (r->notes_dropped > 0) {
+        uint64_t errors = r->errors_dropped, warnings = r->notes_dropped - errors;
+        bool grave = errors > 0;
+        vt_detail_say(d, grave ? VT_DETAIL_ERROR : VT_DETAIL_WARNING,
+                      "%" PRIu64 " more errors and %" PRIu64 " more warnings came up than are "
+                      "listed here",
+                      errors, warnings);
+        /* They count all the same; this record stands for one of them. */
+        d->errors += errors - grave;
+        d->warnings += warnings - !grave;
+    }
+}
+
+void vt_detail_sets(struct vt_detail *d, struct vt_mlperf_phase *phase)
+{
+    struct vt_mlperf_part part;
+
+    while (vt_mlperf_phase_next(phase, &part)) {
+        put_set(d, part.set);
+    }
+}
+
+void vt_detail_phase(struct vt_detail *d, struct vt_mlperf_phase *phase, int64_t zero_ns, bool sets)
+{
+    const struct vt_load_report *r = phase->report;
+    struct vt_mlperf_part part, next;
+    uint32_t note = 0;
+
+    for (bool more = vt_mlperf_phase_next(phase, &part); more; part = next) {
+        more = vt_mlperf_phase_next(phase, &next);
+        d->time_ns = zero_ns + part.begin_ns;
+        if (sets) {
+            put_set(d, part.set);
+        }
+        COUNT("generated_query_count", part.generated_queries);
+        COUNT("generated_samples_per_query", part.generated_samples_per_query);
+        NS("generated_query_duration", part.generated_ns);
+        if (part.ended_naturally) {
+            note = put_notes(d, r, note, r->last_issue_ns, zero_ns);
+            d->time_ns = zero_ns + r->last_issue_ns;
+            vt_detail_say(d, VT_DETAIL_MESSAGE,
+                          "Ending naturally: Minimum query count and test duration met.");
+        }
+        if (more) {
+            note = put_notes(d, r, note, next.begin_ns, zero_ns);
+        } else {
+            put_last_notes(d, r, note, zero_ns);
+        }
+        d->time_ns = zero_ns + part.end_ns;
+        put_logger(d);
+        put_power(d, r, &part);
+    }
+}
+
+/* On one line what stands on several. */
+static char *flat(char *line)
+{
     for (char *c = strchr(line, '\n'); c != NULL; c = strchr(c, '\n')) {
         *c = ' ';
     }
     return line;
 }
 
-static void put_verdict(const struct detail *d, const struct vt_mlperf_view *v)
+static void put_early(struct vt_detail *d, const char *key, const char *text)
+{
+    char line[VT_EARLY_TEXT_MAX];
+
+    (void)snprintf(line, sizeof line, "%s", text);
+    TEXT(key, flat(line));
+}
+
+static void put_verdict(struct vt_detail *d, const struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
-    char line[640] = "";
 
     TEXT("result_validity", v->valid ? "VALID" : "INVALID");
     if (r->settings.scenario == VT_SERVER) {
@@ -332,39 +342,77 @@ static void put_verdict(const struct detail *d, const struct vt_mlperf_view *v)
     BOOL("result_min_queries_met", r->min_queries_met);
     BOOL("early_stopping_met", r->early_stopping_met);
     if (!v->valid) {
-        for (uint32_t i = 0; i < v->n_recommendations; i++) {
-            const char *text = v->recommendations[i];
-            size_t used = strlen(line);
-            bool broken = text[strcspn(text, "\n")] != '\0';
-            (void)snprintf(line + used, sizeof line - used, "%.*s%s", (int)strcspn(text, "\n"),
-                           text, broken ? "" : " ");
-        }
-        TEXT("result_invalid_reason", line);
+        const char *performance = v->advice_performance, *duration = v->advice_duration;
+        char line[512];
+        (void)snprintf(line, sizeof line, "%s%s%s%s%s", performance != NULL ? performance : "",
+                       performance != NULL ? " " : "", duration != NULL ? duration : "",
+                       duration != NULL ? " " : "",
+                       v->advice_queries != NULL ? v->advice_queries : "");
+        TEXT("result_invalid_reason", flat(line));
     }
-    TEXT("early_stopping_result", flat(v->early_stopping, line, sizeof line));
+    if (r->settings.use_token_latencies) {
+        put_early(d, "early_stopping_ttft_result", v->early_first_token);
+        put_early(d, "early_stopping_tpot_result", v->early_per_output);
+    } else {
+        put_early(d, "early_stopping_result", v->early_stopping);
+    }
 }
 
-static void put_stats(const struct detail *d, const struct vt_latency_stats *l, bool of_queries)
+static void put_percentiles(struct vt_detail *d, const struct vt_latency_stats *l,
+                            const char *before, const char *behind)
 {
     static const char *const percentiles[] = {"50.00", "90.00", "95.00", "97.00", "99.00", "99.90"};
     const int64_t values[] = {l->p50_ns, l->p90_ns, l->p95_ns, l->p97_ns, l->p99_ns, l->p99_9_ns};
-    char key[64];
+    char key[96];
 
-    NS(of_queries ? "result_min_query_latency_ns" : "result_min_latency_ns", l->min_ns);
-    NS(of_queries ? "result_max_query_latency_ns" : "result_max_latency_ns", l->max_ns);
-    NS(of_queries ? "result_mean_query_latency_ns" : "result_mean_latency_ns", l->mean_ns);
-    for (size_t i = 0; i < 6; i++) {
-        (void)snprintf(key, sizeof key, "result_%s_percentile_%slatency_ns", percentiles[i],
-                       of_queries ? "per_query_" : "");
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        (void)snprintf(key, sizeof key, "%s%s%s", before, percentiles[i], behind);
         NS(key, values[i]);
     }
 }
 
-static void put_results(const struct detail *d, const struct vt_mlperf_view *v)
+static void put_samples(struct vt_detail *d, const struct vt_latency_stats *l)
+{
+    NS("result_min_latency_ns", l->min_ns);
+    NS("result_max_latency_ns", l->max_ns);
+    NS("result_mean_latency_ns", l->mean_ns);
+    put_percentiles(d, l, "result_", "_percentile_latency_ns");
+}
+
+static void put_queries(struct vt_detail *d, const struct vt_latency_stats *l)
+{
+    NS("result_min_query_latency_ns", l->min_ns);
+    NS("result_max_query_latency_ns", l->max_ns);
+    NS("result_mean_query_latency_ns", l->mean_ns);
+    put_percentiles(d, l, "result_", "_percentile_per_query_latency_ns");
+}
+
+static void put_tokens(struct vt_detail *d, const struct vt_mlperf_view *v)
+{
+    const struct vt_token_report *t = &v->report->token;
+
+    if (v->report->settings.scenario == VT_OFFLINE) {
+        REAL("result_tokens_per_second", v->token_rate);
+        return;
+    }
+    NS("result_first_token_min_latency_ns", t->first.min_ns);
+    NS("result_first_token_max_latency_ns", t->first.max_ns);
+    NS("result_first_token_mean_latency_ns", t->first.mean_ns);
+    put_percentiles(d, &t->first, "result_first_token_", "_percentile_latency_ns");
+    REAL("result_token_throughput_with_loadgen_overhead", v->token_rate_with_overhead);
+    /* LoadGen divides by nanoseconds here; its summary has the rate by seconds. */
+    REAL("result_token_throughput", v->token_rate_without_overhead / 1e9);
+    put_percentiles(d, &t->per_output, "result_time_per_output_token_", "_percentile_ns");
+    NS("result_time_to_output_token_min", t->per_output.min_ns);
+    NS("result_time_to_output_token_max", t->per_output.max_ns);
+    NS("result_time_to_output_token_mean", t->per_output.mean_ns);
+    REAL("result_completed_tokens_per_second", v->token_rate);
+}
+
+static void put_scenario(struct vt_detail *d, const struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
 
-    COUNT("result_query_count", r->queries_issued);
     switch (r->settings.scenario) {
     case VT_SINGLESTREAM:
         REAL("result_qps_with_loadgen_overhead", v->rate_with_overhead);
@@ -373,7 +421,7 @@ static void put_results(const struct detail *d, const struct vt_mlperf_view *v)
         NS("early_stopping_latency_ms", v->early_multi_ns);
         break;
     case VT_MULTISTREAM:
-        put_stats(d, &r->query_latency, true);
+        put_queries(d, &r->query_latency);
         NS("early_stopping_latency_ms", v->early_multi_ns);
         break;
     case VT_SERVER:
@@ -386,26 +434,30 @@ static void put_results(const struct detail *d, const struct vt_mlperf_view *v)
         REAL("result_samples_per_second", v->completed_rate);
         break;
     }
-    put_stats(d, &r->latency, false);
-    COUNT("num_errors", v->n_errors);
 }
 
-void vt_mlperf_detail_print(const struct vt_mlperf_view *v, FILE *out)
+static void put_inferred(struct vt_detail *d, const struct vt_mlperf_view *v)
 {
-    struct detail detail = {.out = out, .pid = getpid(), .tid = (long)syscall(SYS_gettid)};
-    struct detail *d = &detail;
-
-    put_build(d);
-    put_test(d, v);
-    put_requested(d, v);
-    put_effective(d, v);
-    put_generation(d, v);
-    d->time_ns = v->report->duration_ns > 0 ? v->report->duration_ns : 0;
-    put_errors(d, v);
-    put_logger(d);
-    put_power(d, v->report);
-    if (v->report->settings.mode == VT_PERFORMANCE) {
-        put_verdict(d, v);
-        put_results(d, v);
+    if (v->report->settings.scenario == VT_SERVER) {
+        REAL("result_inferred_completed_tokens_per_second", v->inferred_token_rate);
+    } else if (v->report->settings.scenario == VT_OFFLINE) {
+        REAL("result_inferred_tokens_per_second", v->inferred_token_rate);
     }
+}
+
+void vt_detail_result(struct vt_detail *d, const struct vt_mlperf_view *v)
+{
+    const struct vt_load_report *r = v->report;
+
+    put_verdict(d, v);
+    COUNT("result_query_count", r->queries_issued);
+    put_scenario(d, v);
+    put_samples(d, &r->latency);
+    if (r->settings.use_token_latencies) {
+        put_tokens(d, v);
+    }
+    if (r->settings.infer_token_latencies) {
+        put_inferred(d, v);
+    }
+    COUNT("num_errors", d->errors);
 }

@@ -4,37 +4,36 @@
  * files.
  *
  *   PerformanceOnly, AccuracyOnly   one phase
- *   SubmissionRun                   performance, then accuracy
+ *   SubmissionRun                   accuracy, then performance
  *   FindPeakPerformance             Server at server_target_qps; widened while the constraint
- * holds, then bisected; the log is of the highest rate that held
+ *                                   holds, then bisected; the result is of the highest rate that
+ *                                   held
+ *
+ * test05 makes a performance run with the seeds of that compliance test of any of them.
  */
 #ifndef VT_MLPERF_TEST_H
 #define VT_MLPERF_TEST_H
 
 #include "load/load.h"
+#include "mlperf/log.h"
 
-/* Log files; all borrowed. Zeroed: the current folder and LoadGen's names. */
-struct vt_test_logs {
-    const char *folder; /* exists; NULL: no files at all */
-    const char *prefix; /* NULL: "mlperf_log_" */
-    const char *suffix; /* before ".txt"; NULL: none */
-    bool prefix_with_datetime;
-    bool copy_summary_to_stdout;
-    bool copy_detail_to_stdout;
-    bool trace; /* Chrome trace events of every sample, mlperf_log_trace.json */
-};
+/* Find-peak gives up widening after so many steps (LoadGen never does). */
+#define VT_PEAK_WIDENINGS_MAX 40
 
 struct vt_test_result {
     struct vt_load_settings requested;
-    struct vt_load_report *performance; /* owned; NULL in AccuracyOnly; find-peak: the best run */
+    struct vt_load_report *performance; /* owned; NULL in AccuracyOnly, and where the test was
+                                           stopped before; find-peak: the best run, the first one
+                                           where none held */
     struct vt_load_report *accuracy;    /* owned; NULL where the mode has no such phase */
     uint32_t peak_steps;                /* runs that find-peak took */
     double peak_qps;                    /* 0: none held */
 };
 
 /*
- * Runs and writes the logs, also of a run that was interrupted. Errors as vt_load_run, and
- * VT_ERR_WRITE. Release the result also after a failure.
+ * Runs and writes the logs, also of a run that was interrupted or failed. Errors as vt_load_run,
+ * VT_ERR_USAGE for find-peak in another scenario than Server, and VT_ERR_WRITE. `logs` may be NULL:
+ * no files. Whatever was run is in the result, also after a failure: release it in any case.
  */
 enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
                            const struct vt_qsl *qsl, struct vt_load_control *control,

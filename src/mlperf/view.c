@@ -3,53 +3,74 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "load/early_stopping.h"
-#include "load/stats.h"
 
-static double rate(uint64_t n, int64_t ns)
+/* From SingleStream, MultiStream may be inferred: at this percentile. */
+#define INFERRED_PERCENTILE 0.99
+
+static double rate(double n, int64_t ns)
 {
-    return ns > 0 ? (double)n / ((double)ns / 1e9) : 0;
+    return ns > 0 ? n / ((double)ns / 1e9) : 0;
 }
 
-static uint64_t less_one(uint64_t n)
+/* The last sample is the open end of the span. */
+static double less_one(uint64_t n)
 {
-    return n > 0 ? n - 1 : 0;
+    return n > 0 ? (double)(n - 1) : 0;
 }
 
 static void derive_rates(struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
     int64_t last_scheduled = r->n_records > 0 ? r->records[r->n_records - 1].scheduled_ns : 0;
+    uint64_t n = r->samples_completed;
 
-    if (r->settings.scenario == VT_OFFLINE) {
-        v->completed_rate = rate(r->samples_completed, r->latency.max_ns);
-    } else {
-        v->completed_rate = rate(less_one(r->queries_issued), r->last_query_done_ns);
-    }
-    v->scheduled_rate = rate(less_one(r->queries_issued), last_scheduled);
-    v->rate_with_overhead = rate(less_one(r->queries_issued), r->last_issue_ns);
+    v->completed_rate = r->settings.scenario == VT_OFFLINE
+                            ? rate((double)n, r->latency.max_ns)
+                            : rate(less_one(n), r->last_query_done_ns);
+    v->scheduled_rate = rate(less_one(n), last_scheduled);
+    v->rate_with_overhead = rate(less_one(n), r->last_issue_ns);
     v->rate_without_overhead = rate(1, r->latency.mean_ns);
-    if (r->metric.name != NULL &&
-        (r->settings.scenario == VT_SINGLESTREAM || r->settings.scenario == VT_MULTISTREAM)) {
-        v->target_latency_ns = (int64_t)r->metric.value;
+}
+
+static void derive_token_rates(struct vt_mlperf_view *v)
+{
+    const struct vt_load_report *r = v->report;
+    bool offline = r->settings.scenario == VT_OFFLINE;
+    int64_t span = offline ? r->latency.max_ns : r->last_query_done_ns;
+    double tokens = (double)r->token.tokens;
+
+    if (r->settings.use_token_latencies) {
+        v->token_rate = rate(tokens, span);
+        v->token_rate_with_overhead = rate(tokens, r->last_issue_ns);
+        v->token_rate_without_overhead =
+            r->samples_completed > 0
+                ? rate(tokens / (double)r->samples_completed, r->latency.mean_ns)
+                : 0;
+    }
+    if (r->settings.infer_token_latencies) {
+        /* LoadGen keeps the factor as a whole number. */
+        double factor = (double)(int64_t)r->settings.token_latency_scaling_factor;
+        double n = offline ? (double)r->samples_completed : less_one(r->samples_completed);
+        v->inferred_token_rate = rate(factor * n, span);
     }
 }
 
-static void add_line(struct vt_mlperf_view *v, const char *fmt, ...) VT_PRINTF(2, 3);
-static void add_line(struct vt_mlperf_view *v, const char *fmt, ...)
+static void add_line(char text[VT_EARLY_TEXT_MAX], const char *fmt, ...) VT_PRINTF(2, 3);
+static void add_line(char text[VT_EARLY_TEXT_MAX], const char *fmt, ...)
 {
-    size_t used = strlen(v->early_stopping);
+    size_t used = strlen(text);
     va_list args;
 
-    if (used > 0 && used + 1 < sizeof v->early_stopping) {
-        v->early_stopping[used++] = '\n';
-        v->early_stopping[used] = '\0';
+    if (used > 0 && used + 1 < VT_EARLY_TEXT_MAX) {
+        text[used++] = '\n';
+        text[used] = '\0';
     }
     va_start(args, fmt);
-    (void)vsnprintf(v->early_stopping + used, sizeof v->early_stopping - used, fmt, args);
+    (void)vsnprintf(text + used, VT_EARLY_TEXT_MAX - used, fmt, args);
     va_end(args);
 }
 
@@ -57,6 +78,10 @@ static void add_line(struct vt_mlperf_view *v, const char *fmt, ...)
 static uint64_t complete_queries(const struct vt_load_report *r)
 {
     uint64_t n = 0;
+
+    if (r->samples_lost == 0) {
+        return r->queries_issued;
+    }
     for (uint64_t i = 0; i < r->n_records;) {
         uint32_t query = r->records[i].query;
         bool lost = false;
@@ -68,202 +93,149 @@ static uint64_t complete_queries(const struct vt_load_report *r)
     return n;
 }
 
-/* SingleStream: the estimate at p99, from which MultiStream may be inferred. 0: too few queries. */
-static enum vt_status estimate_p99(const struct vt_load_report *r, struct vt_error *err,
-                                   int64_t *ret_ns)
-{
-    size_t n = 0, room = r->n_records;
-    int64_t *values = vt_calloc(room, sizeof *values);
-    int64_t *scratch = vt_calloc(room, sizeof *scratch);
-
-    if (values == NULL || scratch == NULL) {
-        vt_free(values);
-        vt_free(scratch);
-        return vt_error_set(err, VT_ERR_MEMORY, "no memory to sort the latencies of %zu samples",
-                            room);
-    }
-    for (uint64_t i = 0; i < r->n_records; i++) {
-        if (r->records[i].done_ns != VT_RECORD_LOST) {
-            values[n++] = r->records[i].done_ns - r->records[i].scheduled_ns;
-        }
-    }
-    vt_sort_ns(values, n, scratch);
-    uint64_t over = vt_early_stopping_over(n, 0.99);
-    *ret_ns = over > 0 ? values[n - over] : 0;
-    vt_free(values);
-    vt_free(scratch);
-    return VT_OK;
-}
+struct estimate {
+    int64_t target_ns;   /* at the scenario's percentile */
+    int64_t inferred_ns; /* SingleStream; 0: too few queries */
+};
 
 /* SingleStream and MultiStream. */
-static enum vt_status early_stopping_stream(struct vt_mlperf_view *v, struct vt_error *err)
+static void stream_text(const struct vt_load_report *r, uint64_t n, struct estimate estimate,
+                        char text[VT_EARLY_TEXT_MAX])
 {
-    const struct vt_load_report *r = v->report;
-    double p = v->effective.percentile;
-    bool single = r->settings.scenario == VT_SINGLESTREAM;
-    uint64_t n = complete_queries(r);
+    double p = r->effective.percentile;
     uint64_t needed = vt_early_stopping_passing(1, p) + 1;
     uint64_t over = vt_early_stopping_over(n, p);
 
     if (over == 0) {
-        add_line(v, " * Only processed %" PRIu64 " queries.", n);
-        add_line(v, " * Need to process at least %" PRIu64 " queries for early stopping.", needed);
+        add_line(text, " * Only processed %" PRIu64 " queries.", n);
+        add_line(text, " * Need to process at least %" PRIu64 " queries for early stopping.",
+                 needed);
+        return;
+    }
+    add_line(text, " * Processed at least %" PRIu64 " queries (%" PRIu64 ").", needed, n);
+    add_line(text, " * Would discard %" PRIu64 " highest latency queries.", over - 1);
+    add_line(text, " * Early stopping %.1fth percentile estimate: %" PRId64, p * 100,
+             estimate.target_ns);
+    if (r->settings.scenario != VT_SINGLESTREAM) {
+        return;
+    }
+    if (vt_early_stopping_over(n, INFERRED_PERCENTILE) > 0) {
+        add_line(text, " * Early stopping %.1fth percentile estimate: %" PRId64,
+                 INFERRED_PERCENTILE * 100, estimate.inferred_ns);
     } else {
-        add_line(v, " * Processed at least %" PRIu64 " queries (%" PRIu64 ").", needed, n);
-        add_line(v, " * Would discard %" PRIu64 " highest latency queries.", over - 1);
-        add_line(v, " * Early stopping %.1fth percentile estimate: %" PRId64, p * 100,
-                 r->early_stopping_estimate_ns);
+        add_line(text, " * Not enough queries processed for %.1fth percentile",
+                 INFERRED_PERCENTILE * 100);
+        add_line(text, " early stopping estimate (would need to process at");
+        add_line(text, " least %" PRIu64 " total queries).",
+                 vt_early_stopping_passing(1, INFERRED_PERCENTILE) + 1);
     }
-    if (!single) {
-        v->early_multi_ns = r->early_stopping_estimate_ns;
-        return VT_OK;
-    }
-    v->early_single_ns = r->early_stopping_estimate_ns;
-    enum vt_status status = estimate_p99(r, err, &v->early_multi_ns);
-    if (status != VT_OK || over == 0) {
-        return status;
-    }
-    if (v->early_multi_ns != 0) {
-        add_line(v, " * Early stopping 99.0th percentile estimate: %" PRId64, v->early_multi_ns);
-    } else {
-        add_line(v, " * Not enough queries processed for 99.0th percentile");
-        add_line(v, " early stopping estimate (would need to process at");
-        add_line(v, " least %" PRIu64 " total queries).", vt_early_stopping_passing(1, 0.99) + 1);
-    }
-    return VT_OK;
 }
 
-static enum vt_status derive_early_stopping(struct vt_mlperf_view *v, struct vt_error *err)
+static void server_text(const struct vt_load_report *r, uint64_t over, char text[VT_EARLY_TEXT_MAX])
+{
+    uint64_t needed = vt_early_stopping_passing(over, r->effective.percentile) + over;
+
+    if (r->queries_issued >= needed) {
+        add_line(text, " * Run successful.");
+        return;
+    }
+    add_line(text, " * Run unsuccessful.");
+    add_line(text, " * Processed %" PRIu64 " queries.", r->queries_issued);
+    add_line(text, " * Would need to run at least %" PRIu64 " more queries,",
+             needed - r->queries_issued);
+    add_line(text, " with the run being successful if every additional");
+    add_line(text, " query were under latency.");
+}
+
+static void early_stopping_stream(struct vt_mlperf_view *v)
+{
+    const struct vt_load_report *r = v->report;
+    const struct vt_token_report *t = &r->token;
+    bool single = r->settings.scenario == VT_SINGLESTREAM;
+    uint64_t n = complete_queries(r);
+    /* With tokens these are of the last that was looked at: the first token, when all was well. */
+    const struct estimate last = {r->early_stopping_estimate_ns, r->early_stopping_p99_ns};
+
+    if (r->settings.use_token_latencies) {
+        stream_text(r, n, (struct estimate){t->per_output_estimate_ns, t->per_output_p99_ns},
+                    v->early_per_output);
+        if (t->per_output_early_stopping_met) {
+            stream_text(r, n, last, v->early_first_token);
+        }
+    } else {
+        stream_text(r, n, last, v->early_stopping);
+    }
+    v->early_single_ns = single ? last.target_ns : 0;
+    v->early_multi_ns = single ? last.inferred_ns : last.target_ns;
+}
+
+static void derive_early_stopping(struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
 
     if (r->settings.scenario == VT_OFFLINE) {
-        return VT_OK;
+        return;
     }
     if (r->settings.scenario != VT_SERVER) {
-        return early_stopping_stream(v, err);
+        early_stopping_stream(v);
+    } else if (!r->settings.use_token_latencies) {
+        server_text(r, r->overlatency_queries, v->early_stopping);
+    } else {
+        server_text(r, r->token.overlatency_per_output, v->early_per_output);
+        if (r->token.per_output_early_stopping_met) {
+            server_text(r, r->token.overlatency_first, v->early_first_token);
+        }
     }
-    if (r->early_stopping_met) {
-        add_line(v, " * Run successful.");
-        return VT_OK;
-    }
-    uint64_t missing = r->early_stopping_needed > r->queries_issued
-                           ? r->early_stopping_needed - r->queries_issued
-                           : 0;
-    add_line(v, " * Run unsuccessful.");
-    add_line(v, " * Processed %" PRIu64 " queries.", r->queries_issued);
-    add_line(v, " * Would need to run at least %" PRIu64 " more queries,", missing);
-    add_line(v, " with the run being successful if every additional");
-    add_line(v, " query were under latency.");
-    return VT_OK;
 }
 
-static void recommend(struct vt_mlperf_view *v, const char *text)
+#define TTFT_ADVICE "TTFT constrain not met: Reduce target QPS to improve latency."
+#define TPOT_ADVICE "TPOT constrain not met: Reduce target QPS to improve latency."
+
+const char *vt_mlperf_performance_advice(const struct vt_load_report *report)
 {
-    (void)snprintf(v->recommendations[v->n_recommendations++], sizeof v->recommendations[0], "%s",
-                   text);
+    const struct vt_token_report *t = &report->token;
+
+    if (!report->settings.use_token_latencies || (t->first_met && t->per_output_met)) {
+        return "Reduce target QPS to improve latency.";
+    }
+    return t->first_met        ? TPOT_ADVICE
+           : t->per_output_met ? TTFT_ADVICE
+                               : TTFT_ADVICE "\n * " TPOT_ADVICE;
 }
 
-static void derive_recommendations(struct vt_mlperf_view *v)
+static const char *duration_advice(enum vt_scenario scenario)
 {
-    const struct vt_load_report *r = v->report;
-    enum vt_scenario scenario = r->settings.scenario;
-
-    if (!r->performance_met) {
-        recommend(v, "Reduce target QPS to improve latency.");
+    switch (scenario) {
+    case VT_OFFLINE:
+        return "Increase expected QPS so the loadgen pre-generates a larger (coalesced) query.";
+    case VT_SERVER:
+        return "Increase the target QPS so the loadgen pre-generates more queries.";
+    case VT_SINGLESTREAM:
+    case VT_MULTISTREAM:
+    case VT_SCENARIO_COUNT:
+        break;
     }
-    if (!r->min_duration_met) {
-        recommend(v, scenario == VT_OFFLINE
-                         ? "Increase expected QPS so the loadgen pre-generates a "
-                           "larger (coalesced) query."
-                     : scenario == VT_SERVER ? "Increase the target QPS so the loadgen "
-                                               "pre-generates more queries."
-                                             : "Decrease the expected latency so the loadgen "
-                                               "pre-generates more queries.");
-    }
-    if (!r->min_queries_met) {
-        recommend(v, "The test exited early, before enough queries were issued.\n"
-                     "   See the detailed log for why this may have occurred.");
-    }
+    return "Decrease the expected latency so the loadgen pre-generates more queries.";
 }
 
-static void add_error(struct vt_mlperf_view *v, const char *fmt, ...) VT_PRINTF(2, 3);
-static void add_error(struct vt_mlperf_view *v, const char *fmt, ...)
-{
-    va_list args;
-
-    if (v->n_errors < VT_MLPERF_ERRORS_MAX) {
-        va_start(args, fmt);
-        (void)vsnprintf(v->errors[v->n_errors++], sizeof v->errors[0], fmt, args);
-        va_end(args);
-    }
-}
-
-/* What the official load generator would have logged as an error, or would have hung on. */
-static void derive_errors(struct vt_mlperf_view *v)
+static void derive_advice(struct vt_mlperf_view *v)
 {
     const struct vt_load_report *r = v->report;
 
-    if (r->capped) {
-        add_error(v, "Ending early: Max test duration or max query count reached.");
-    }
-    if (r->interrupted) {
-        add_error(v, "Ending early: interrupted by the user.");
-    }
-    if (r->samples_lost > 0) {
-        bool named = r->first_failure[0] != '\0';
-        add_error(v, "%" PRIu64 " samples were never completed.%s%s", r->samples_lost,
-                  named ? " First: " : "", r->first_failure);
-    }
-    if (r->samples_failed > 0) {
-        add_error(v, "%" PRIu64 " samples failed. First: %s", r->samples_failed, r->first_failure);
-    }
-    if (r->samples_doubled > 0) {
-        add_error(v, "%" PRIu64 " samples were completed more than once. First: %s",
-                  r->samples_doubled, r->first_failure);
-    }
-    if (r->samples_invented > 0) {
-        add_error(v, "%" PRIu64 " completions of samples that were not issued. First: %s",
-                  r->samples_invented, r->first_failure);
-    }
+    v->advice_performance = r->performance_met ? NULL : vt_mlperf_performance_advice(r);
+    v->advice_duration = r->min_duration_met ? NULL : duration_advice(r->settings.scenario);
+    v->advice_queries =
+        r->min_queries_met ? NULL : "The test exited early, before enough queries were issued.";
 }
 
-enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
-                                   struct vt_error *err)
+void vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
+                         enum vt_mode mode)
 {
-    const struct vt_load_settings *s = &report->settings;
-
-    *view = (struct vt_mlperf_view){.report = report};
-    /* A report that was made without a library has the counts that took effect. */
-    view->total_count = report->qsl_total_count != 0             ? report->qsl_total_count
-                        : s->accuracy_sample_count_override != 0 ? s->accuracy_sample_count_override
-                        : s->performance_sample_count_override != 0
-                            ? s->performance_sample_count_override
-                            : 1;
-    view->performance_count = report->qsl_performance_count != 0 ? report->qsl_performance_count
-                              : s->performance_sample_count_override != 0
-                                  ? s->performance_sample_count_override
-                                  : view->total_count;
-    if (view->performance_count > view->total_count) {
-        view->total_count = view->performance_count;
-    }
-    enum vt_status status = vt_load_settings_resolve(s, view->total_count, view->performance_count,
-                                                     err, &view->effective);
-    if (status == VT_OK) {
-        status = vt_sample_sets_init(&view->sets, s, &view->effective, err);
-    }
-    if (status != VT_OK) {
-        return status;
-    }
+    *view = (struct vt_mlperf_view){.report = report, .mode = mode};
     view->valid = report->valid && report->min_duration_met && report->min_queries_met &&
                   report->performance_met && report->early_stopping_met;
     derive_rates(view);
-    derive_recommendations(view);
-    derive_errors(view);
-    return s->mode == VT_PERFORMANCE ? derive_early_stopping(view, err) : VT_OK;
-}
-
-void vt_mlperf_view_release(struct vt_mlperf_view *view)
-{
-    vt_sample_sets_release(&view->sets);
+    derive_token_rates(view);
+    derive_advice(view);
+    derive_early_stopping(view);
 }

@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the MLPerf log files say of a run, derived once for all of them. */
+/* What summary and detail log say of a performance run beyond the report, derived once for both. */
 #ifndef VT_MLPERF_VIEW_H
 #define VT_MLPERF_VIEW_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "core/report.h"
-#include "load/selection.h"
-#include "load/settings.h"
 
-#define VT_MLPERF_ERRORS_MAX 6
+#define VT_EARLY_TEXT_MAX 512
 
 struct vt_mlperf_view {
-    const struct vt_load_report *report;
-    struct vt_load_effective effective;
-    struct vt_sample_sets sets;
-    uint64_t total_count, performance_count; /* of the library */
+    const struct vt_load_report *report; /* borrowed */
+    enum vt_mode mode;                   /* of the test of which the run is a part */
     bool valid;
-    int64_t target_latency_ns; /* SingleStream, MultiStream: at the target percentile */
-    double scheduled_rate;     /* Server, samples/s */
+    /* Samples (MultiStream: samples too) a second; those of the other scenarios are 0. */
+    double scheduled_rate;     /* Server */
     double completed_rate;     /* Server; Offline, of all samples */
-    double rate_with_overhead; /* SingleStream, queries/s */
+    double rate_with_overhead; /* SingleStream */
     double rate_without_overhead;
-    int64_t early_single_ns; /* early stopping's estimates: 0 when there is none */
-    int64_t early_multi_ns;
-    char early_stopping[512];     /* lines without the last newline; empty in Offline */
-    char recommendations[3][160]; /* those that apply; a line may hold a break */
-    uint32_t n_recommendations;
-    char errors[VT_MLPERF_ERRORS_MAX][384];
-    uint32_t n_errors;
+    /* Tokens a second, 0 where none are counted. */
+    double token_rate; /* to the last completion; Offline: over the longest latency */
+    double token_rate_with_overhead;
+    double token_rate_without_overhead;
+    double inferred_token_rate; /* Server, Offline; by the scaling factor */
+    /* Early stopping's estimates of SingleStream and MultiStream; 0: none. */
+    int64_t early_single_ns, early_multi_ns;
+    /* Lines without the last newline; empty where it was not looked at. */
+    char early_stopping[VT_EARLY_TEXT_MAX];
+    char early_first_token[VT_EARLY_TEXT_MAX];
+    char early_per_output[VT_EARLY_TEXT_MAX];
+    /* What would help; NULL where nothing has to. */
+    const char *advice_performance;
+    const char *advice_duration;
+    const char *advice_queries;
 };
 
-/* The report is borrowed. VT_ERR_USAGE for settings that no run can have, VT_ERR_MEMORY. Release
- * also after a failure. */
-enum vt_status vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
-                                   struct vt_error *err) VT_NODISCARD;
-void vt_mlperf_view_release(struct vt_mlperf_view *view);
+/* What would help a run of Server that missed its latency limits; may be of two lines. */
+const char *vt_mlperf_performance_advice(const struct vt_load_report *report);
 
-/* The files. A failed write stays in the stream's error flag. */
-void vt_mlperf_summary_print(const struct vt_mlperf_view *view, FILE *out);
-void vt_mlperf_detail_print(const struct vt_mlperf_view *view, FILE *out);
-void vt_mlperf_accuracy_print(const struct vt_load_report *report, FILE *out);
+/* Holds nothing that has to be released. */
+void vt_mlperf_view_init(struct vt_mlperf_view *view, const struct vt_load_report *report,
+                         enum vt_mode mode);
 
 #endif

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "mlperf/log.h"
 #include "vt_load_double.h"
 #include "vt_test.h"
+#include "vt_torture.h"
 
 static char folder[] = "/tmp/vatio-mlperf-XXXXXX";
 
@@ -70,6 +70,14 @@ static void write_logs(const struct vt_load_report *report)
     assert_int_equal(status, VT_OK);
 }
 
+static void fill(struct vt_load_report *report)
+{
+    if (report->queries_generated == 0) {
+        report->queries_generated = report->queries_issued;
+        report->samples_per_query = report->samples_issued / report->queries_issued;
+    }
+}
+
 /* A run on the doubles with the settings of the reference logs. */
 static struct vt_load_report *run(enum vt_scenario scenario, enum vt_mode mode,
                                   const struct vt_load_settings *settings, int64_t latency_ns)
@@ -96,6 +104,7 @@ static struct vt_load_report *run(enum vt_scenario scenario, enum vt_mode mode,
     report->qsl_total_count = 64;
     report->qsl_performance_count = 32;
     vt_fake_release(&sut);
+    fill(report);
     return report;
 }
 
@@ -173,7 +182,10 @@ static json_t *parse_detail(json_t **ret_keys)
     "effective_print_timestamps effective_performance_issue_unique "                               \
     "effective_performance_issue_same effective_performance_issue_same_index "                     \
     "effective_performance_sample_count effective_accuracy_sample_count "                          \
-    "effective_sample_concatenate_permutation generic_message loaded_qsl_set "
+    "effective_sample_concatenate_permutation "
+#define STARTED "generic_message loaded_qsl_set "
+/* "Ending naturally" is a message of its own, except in Server. */
+#define ENDED     "generic_message "
 #define GENERATED "generated_query_count generated_samples_per_query generated_query_duration "
 #define LOGGER                                                                                     \
     "logger_swap_request_slots_retry_count logger_swap_request_slots_retry_retry_count "           \
@@ -188,27 +200,28 @@ static json_t *parse_detail(json_t **ret_keys)
     "result_99.00_percentile_latency_ns result_99.90_percentile_latency_ns num_errors"
 
 static const char *const performance_keys[VT_SCENARIO_COUNT] = {
-    [VT_OFFLINE] = BUILD "requested_offline_expected_qps " REQUESTED EFFECTIVE GENERATED LOGGER
-                         "result_validity " VERDICT "early_stopping_result result_query_count "
-                         "result_samples_per_second " LATENCIES,
+    [VT_OFFLINE] =
+        BUILD "requested_offline_expected_qps " REQUESTED EFFECTIVE STARTED GENERATED ENDED LOGGER
+              "result_validity " VERDICT "early_stopping_result result_query_count "
+              "result_samples_per_second " LATENCIES,
     [VT_SERVER] = BUILD
     "requested_server_target_qps requested_server_target_latency_ns "
     "requested_server_target_latency_percentile requested_server_coalesce_queries "
     "requested_server_find_peak_qps_decimals_of_precision "
     "requested_server_find_peak_qps_boundary_step_size requested_server_max_async_queries "
-    "requested_server_num_issue_query_threads " REQUESTED EFFECTIVE GENERATED LOGGER
+    "requested_server_num_issue_query_threads " REQUESTED EFFECTIVE STARTED GENERATED LOGGER
     "result_validity result_perf_constraints_met " VERDICT
     "early_stopping_result result_query_count result_overlatency_query_count "
     "result_scheduled_samples_per_sec result_completed_samples_per_sec " LATENCIES,
     [VT_SINGLESTREAM] = BUILD
     "requested_single_stream_expected_latency_ns "
-    "requested_single_stream_target_latency_percentile " REQUESTED EFFECTIVE GENERATED LOGGER
-    "result_validity " VERDICT "early_stopping_result result_query_count "
+    "requested_single_stream_target_latency_percentile " REQUESTED EFFECTIVE STARTED GENERATED ENDED
+        LOGGER "result_validity " VERDICT "early_stopping_result result_query_count "
     "result_qps_with_loadgen_overhead result_qps_without_loadgen_overhead "
     "early_stopping_latency_ss early_stopping_latency_ms " LATENCIES,
     [VT_MULTISTREAM] = BUILD
     "requested_multi_stream_expected_latency_ns requested_multi_stream_target_latency_percentile "
-    "requested_multi_stream_samples_per_query " REQUESTED EFFECTIVE GENERATED LOGGER
+    "requested_multi_stream_samples_per_query " REQUESTED EFFECTIVE STARTED GENERATED ENDED LOGGER
     "result_validity " VERDICT
     "early_stopping_result result_query_count result_min_query_latency_ns "
     "result_max_query_latency_ns result_mean_query_latency_ns "
@@ -348,7 +361,9 @@ static void test_summary(void **state)
     few.min_duration_ns = 1000000;
     few.server_target_latency_ns = 10;
     report = run(VT_SERVER, VT_PERFORMANCE, &few, 10000);
+    report->sut_name = "x\ny";
     write_logs(report);
+    assert_non_null(strstr(read_file(0), "\nSUT name : x?y\nScenario : "));
     assert_string_equal(block(read_file(0), "Result is"),
                         "Result is : INVALID\n"
                         "  Performance constraints satisfied : NO\n"
@@ -461,73 +476,85 @@ static void test_accuracy(void **state)
     vt_load_report_free(report);
 }
 
-static void test_errors(void **state)
+static void add_note(struct vt_load_report *report, int64_t at_ns, bool is_error, const char *text)
+{
+    struct vt_load_note *note = &report->notes[report->n_notes++];
+    note->at_ns = at_ns;
+    note->is_error = is_error;
+    snprintf(note->text, sizeof note->text, "%s", text);
+}
+
+/* Notes are records of their own, in time, before the logger's figures; they are counted. */
+static void test_notes(void **state)
 {
     struct vt_load_settings s = reference_settings();
     struct vt_load_report *report = run(VT_OFFLINE, VT_PERFORMANCE, &s, 100000);
     json_t *keys;
 
     (void)state;
-    report->samples_lost = 3;
-    report->samples_doubled = 1;
-    report->valid = false;
-    snprintf(report->first_failure, sizeof report->first_failure, "sample 9: \"quote\"\n\x01");
+    report->n_notes = 0;
+    add_note(report, 0, false, "a warning \"quoted\"\n\x01");
+    add_note(report, 2000000, true, "an error");
+    add_note(report, 3000000, true, "another");
     write_logs(report);
-    assert_non_null(strstr(read_file(0), "\n2 ERRORS encountered. See detailed log.\n"));
-    assert_non_null(strstr(read_file(0), "Result is : INVALID\n"));
+    assert_non_null(strstr(read_file(0), "\n1 warning encountered. See detailed log.\n"
+                                         "\n2 ERRORS encountered. See detailed log.\n"));
+    const char *text = read_file(1);
+    const char *at[] = {strstr(text, "\"Ending naturally"), strstr(text, "\"another\""),
+                        strstr(text, "\"an error\""), strstr(text, "logger_swap")};
+    assert_true(at[0] != NULL && at[0] < at[2] && at[2] < at[1] && at[1] < at[3]);
+    assert_non_null(strstr(at[2], "\"is_error\": true, \"is_warning\": false"));
+    assert_int_equal(strncmp(strstr(at[2], "time_ms"), "time_ms\": 2.000000,", 19), 0);
     json_t *values = parse_detail(&keys);
     assert_int_equal(json_integer_value(json_object_get(values, "num_errors")), 2);
-    assert_non_null(json_object_get(values, "error_runtime"));
+    assert_string_equal(json_string_value(json_object_get(values, "warning_generic_message")),
+                        "a warning \"quoted\"\n\x01");
     json_decref(keys);
     json_decref(values);
-    report->samples_doubled = 0;
+
+    /* those that had no room count */
+    report->notes_dropped = 7;
+    report->errors_dropped = 4;
+    write_logs(report);
+    assert_non_null(strstr(read_file(0), "\n4 warnings encountered. See detailed log.\n"
+                                         "\n6 ERRORS encountered. See detailed log.\n"));
+    assert_non_null(strstr(read_file(1), "\"4 more errors and 3 more warnings came up"));
+    report->errors_dropped = 0;
+    write_logs(report);
+    assert_non_null(strstr(read_file(0), "\n8 warnings encountered. See detailed log.\n"
+                                         "\n2 ERRORS encountered. See detailed log.\n"));
+    report->notes_dropped = 0;
+
+    report->n_notes = 1;
+    report->samples_lost = 3;
+    report->valid = false;
+    snprintf(report->first_failure, sizeof report->first_failure, "sample 9 was never completed");
     write_logs(report);
     assert_non_null(strstr(read_file(0), "\n1 ERROR encountered. See detailed log.\n"));
+    assert_non_null(strstr(read_file(0), "Result is : INVALID\n"));
+    assert_non_null(strstr(read_file(1), "3 samples were never completed: sample 9"));
     vt_load_report_free(report);
-}
-
-static int left;
-
-static void *scarce_alloc(void *ctx, size_t bytes, size_t alignment)
-{
-    void *memory = NULL;
-
-    (void)ctx;
-    if (left == 0) {
-        return NULL;
-    }
-    left -= left > 0;
-    alignment = alignment < sizeof memory ? sizeof memory : alignment;
-    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
-}
-
-static void plain_free(void *ctx, void *memory)
-{
-    (void)ctx;
-    free(memory);
 }
 
 static void test_out_of_memory(void **state)
 {
-    const struct vt_allocator scarce = {scarce_alloc, plain_free, NULL};
     struct vt_load_settings s = reference_settings();
     struct vt_load_report *report = run(VT_SINGLESTREAM, VT_PERFORMANCE, &s, 300000);
     enum vt_status status = VT_ERR_MEMORY;
-    int n = 0;
+    int allowed = 0;
 
     (void)state;
-    vt_allocator_set(&scarce);
-    for (; status != VT_OK && n < 100; n++) {
+    for (; status != VT_OK && allowed < 100; allowed++) {
         struct vt_error err = VT_ERROR_INIT;
-        left = n;
+        struct vt_torture torture;
+        vt_torture_begin(&torture, allowed);
         status = vt_mlperf_log_write(report, folder, &err);
-        left = -1;
+        assert_int_equal(vt_torture_end(&torture), 0);
         assert_true(status == VT_OK || status == VT_ERR_MEMORY);
         assert_int_equal(err.status, status);
     }
-    vt_allocator_set(NULL);
     assert_int_equal(status, VT_OK);
-    assert_true(n > 8);
+    assert_true(allowed > 8);
     vt_load_report_free(report);
 }
 
@@ -564,7 +591,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),          cmocka_unit_test(test_server_figures),
         cmocka_unit_test(test_summary),       cmocka_unit_test(test_summary_single_stream),
-        cmocka_unit_test(test_accuracy),      cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_accuracy),      cmocka_unit_test(test_notes),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_cannot_write),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
