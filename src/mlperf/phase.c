@@ -22,16 +22,19 @@ void vt_mlperf_phase_release(struct vt_mlperf_phase *phase)
 /* The start of the query behind the last of n, as LoadGen's generator of an accuracy run has it. */
 static int64_t accuracy_span_ns(const struct vt_load_report *r, uint64_t n)
 {
+    const struct vt_schedule_span span = {.count_min = n};
+    struct vt_load_settings settings = r->settings;
     struct vt_schedule schedule;
     int64_t start;
 
+    settings.arrivals = VT_ARRIVALS_POISSON; /* LoadGen's; a trace may be gone by now */
     if (!(r->effective.target_qps > 0)) {
         return 0;
     }
     if (r->settings.scenario != VT_SERVER) {
         return (int64_t)n * (int64_t)(1.0 / r->effective.target_qps * 1e9);
     }
-    vt_schedule_init(&schedule, r->settings.schedule_rng_seed, r->effective.target_qps, 0, n, 0);
+    vt_schedule_init(&schedule, &settings, r->effective.target_qps, &span);
     while (vt_schedule_next(&schedule, &start)) {
     }
     return schedule.next_ns;
