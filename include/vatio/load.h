@@ -144,20 +144,19 @@ VT_API void vt_load_test_free(struct vt_load_test *test);
 
 /*
  * The settings: the fields of MLPerf's TestSettings under their own names, with their units
- * ("min_duration_ms", "server_target_qps"), and what is vatio's own ("completion_timeout_ms").
+ * ("min_duration_ms", "server_target_qps"), and what is vatio's own ("completion_timeout").
  * Index i counts from 0; NULL beyond the last. Static storage.
  */
 VT_API const char *vt_load_setting_name(size_t i);
-/* Half a line that says what a setting does, and its default; NULL when there is none of the name.
- */
+/* Half a line that says what a setting does; NULL when there is none of the name. */
 VT_API const char *vt_load_setting_help(const char *name);
-VT_API const char *vt_load_setting_default(const char *name);
 
 /*
  * Sets one from text, as MLPerf's files write it: numbers, true and false, "Server",
- * "PerformanceOnly". `value` is copied. VT_ERR_USAGE names the setting, the value and the allowed
- * range, for an unknown name the nearest one. The scenario is set first: afterwards, when a round
- * or a file was applied by it, VT_ERR_USAGE.
+ * "PerformanceOnly"; vatio's own times and sizes have a unit, "10s", "1GiB". `value` is copied.
+ * VT_ERR_USAGE names the setting, the value and the allowed range, for an unknown name the nearest
+ * one. The scenario is set first: afterwards, when a round or a file was applied by it,
+ * VT_ERR_USAGE.
  */
 VT_API enum vt_status vt_load_test_set(struct vt_load_test *test, const char *name,
                                        const char *value, struct vt_error *err) VT_NODISCARD;

@@ -72,14 +72,13 @@ VT_API void vt_system_unload(struct vt_system *system, const uint64_t *indices, 
 
 /*
  * Takes samples from now on, and works as the scenario asks for: Offline fills batches, Server
- * weighs waiting against them. `complete` gets results, `ctx` and n of them at once; the array is
- * borrowed for the call. It must not block for long and must not call start, stop or close.
- * VT_ERR_USAGE when it is started already.
+ * weighs waiting against them. `sink` is copied; its complete gets results, n of them at once,
+ * borrowed for the call, and must neither block for long nor call start, stop or close. first_token
+ * may be NULL: then first tokens are dropped. VT_ERR_USAGE when it is started already.
  */
-VT_API enum vt_status
-vt_system_start(struct vt_system *system, enum vt_scenario scenario,
-                void (*complete)(void *ctx, const struct vt_completion *completions, size_t n),
-                void *ctx, struct vt_error *err) VT_NODISCARD;
+VT_API enum vt_status vt_system_start(struct vt_system *system, enum vt_scenario scenario,
+                                      const struct vt_completion_sink *sink,
+                                      struct vt_error *err) VT_NODISCARD;
 /* Drops what waits, waits for what runs; when it returns, no completion can come. */
 VT_API enum vt_status vt_system_stop(struct vt_system *system, struct vt_error *err) VT_NODISCARD;
 

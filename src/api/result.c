@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quote.h"
 
 /* What the caller's pointer really points to. */
 struct owned_result {
@@ -133,8 +134,8 @@ enum vt_status vt_load_result_number(const struct vt_load_result *result, const 
     const char *near = vt_api_number_nearest(key);
     return vt_error_set(err, VT_ERR_USAGE,
                         "a result has no number '%s'%s%s%s (vt_load_result_key counts them up)",
-                        key, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                        near != NULL ? "'?" : "");
+                        vt_plain(key).text, near != NULL ? "; did you mean '" : "",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
 const char *vt_load_result_note(const struct vt_load_result *result, size_t i, bool *ret_is_error,

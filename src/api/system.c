@@ -27,7 +27,6 @@ struct vt_system {
     struct vt_sut outer_sut; /* that knows whether it is started */
     uint32_t *loaded;        /* by index: how often */
     _Atomic bool started;
-    struct vt_completion_sink sink; /* of vt_system_start */
     char description[400];
 };
 
@@ -339,20 +338,23 @@ static void no_first_token(void *ctx, const struct vt_completion *firsts, size_t
 }
 
 enum vt_status vt_system_start(struct vt_system *system, enum vt_scenario scenario,
-                               void (*complete)(void *ctx, const struct vt_completion *completions,
-                                                size_t n),
-                               void *ctx, struct vt_error *err)
+                               const struct vt_completion_sink *sink, struct vt_error *err)
 {
-    if (system == NULL || complete == NULL) {
+    if (system == NULL || sink == NULL || sink->complete == NULL) {
         return vt_error_set(err, VT_ERR_USAGE, "vt_system_start: %s is NULL",
-                            system == NULL ? "system" : "complete");
+                            system == NULL ? "system"
+                            : sink == NULL ? "sink"
+                                           : "sink->complete");
     }
     if ((int)scenario < 0 || (int)scenario >= VT_SCENARIO_COUNT) {
         return vt_error_set(err, VT_ERR_USAGE, "vt_system_start: scenario %d is not in 0 to %d",
                             (int)scenario, VT_SCENARIO_COUNT - 1);
     }
-    const struct vt_completion_sink sink = {complete, no_first_token, ctx};
-    return seam_start(system, &sink, scenario, err);
+    struct vt_completion_sink whole = *sink;
+    if (whole.first_token == NULL) {
+        whole.first_token = no_first_token;
+    }
+    return seam_start(system, &whole, scenario, err);
 }
 
 enum vt_status vt_system_stop(struct vt_system *system, struct vt_error *err)

@@ -6,6 +6,7 @@
 #include "api/result.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/quote.h"
 #include "load/setting_table.h"
 #include "mlperf/conf.h"
 #include "mlperf/round.h"
@@ -106,12 +107,6 @@ const char *vt_load_setting_help(const char *name)
     return setting != NULL ? setting->help : NULL;
 }
 
-const char *vt_load_setting_default(const char *name)
-{
-    const struct vt_load_setting *setting = name != NULL ? vt_load_setting_find(name) : NULL;
-    return setting != NULL ? setting->default_text : NULL;
-}
-
 enum vt_status vt_load_test_set(struct vt_load_test *test, const char *name, const char *value,
                                 struct vt_error *err)
 {
@@ -130,7 +125,8 @@ enum vt_status vt_load_test_set(struct vt_load_test *test, const char *name, con
             return vt_error_set(err, VT_ERR_USAGE,
                                 "scenario: %s comes too late, a configuration was applied for %s; "
                                 "set it first",
-                                value, vt_scenario_name(test->settings.scenario));
+                                vt_scenario_name(changed.scenario),
+                                vt_scenario_name(test->settings.scenario));
         }
         if (status == VT_OK) {
             test->settings = changed;
@@ -165,9 +161,9 @@ enum vt_status vt_load_test_get(const struct vt_load_test *test, const char *nam
     const struct vt_load_setting *setting = vt_load_setting_find(name);
     if (setting == NULL) {
         const char *near = vt_load_setting_nearest(name);
-        return vt_error_set(err, VT_ERR_USAGE, "no setting is called '%s'%s%s%s", name,
-                            near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                            near != NULL ? "'?" : "");
+        return vt_error_set(err, VT_ERR_USAGE, "no setting is called '%s'%s%s%s",
+                            vt_plain(name).text, near != NULL ? "; did you mean '" : "",
+                            near != NULL ? near : "", near != NULL ? "'?" : "");
     }
     vt_load_setting_text(&test->settings, setting, ret_text, room);
     return VT_OK;
@@ -256,7 +252,7 @@ enum vt_status vt_load_test_use_round(struct vt_load_test *test, const char *rou
     if (status == VT_OK && model[0] != '\0' && !vt_round_has(round, model)) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "round %s has no model '%s' (pass none to take what holds for all)",
-                            round, model);
+                            round, vt_plain(model).text);
     }
     if (status == VT_OK) {
         test->settings = changed;
