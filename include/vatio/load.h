@@ -226,8 +226,9 @@ VT_API enum vt_status vt_load_test_set_logs(struct vt_load_test *test,
  *
  * `sut` and `qsl` are borrowed for the call. VT_ERR_USAGE for what they lack, for settings that
  * contradict each other or the library, and while this test runs already; VT_ERR_MEMORY;
- * VT_ERR_WRITE when a log file cannot be written: then *ret_result may be set all the same, so
- * start from NULL; and whatever qsl->load, sut->start or sut->issue returned.
+ * VT_ERR_WRITE when a log file cannot be written: one that cannot be opened is noticed before
+ * anything is measured; later *ret_result is set all the same, so start from NULL; and whatever
+ * qsl->load, sut->start or sut->issue returned.
  */
 VT_API enum vt_status vt_load_test_run(struct vt_load_test *test, const struct vt_sut *sut,
                                        const struct vt_qsl *qsl, struct vt_error *err,

@@ -78,7 +78,7 @@ const char *vt_load_result_reason(const struct vt_load_result *result, size_t i)
         return NULL;
     }
     if (result->report == NULL) {
-        return i == 0 ? "no rate kept the latency limit" : NULL;
+        return i == 0 ? "nothing was measured" : NULL;
     }
     if (i < result->report->reasons.n) {
         return result->report->reasons.text[i];

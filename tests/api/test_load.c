@@ -682,16 +682,31 @@ static void logs_are_written_where_and_how_they_were_asked_for(void **state)
         assert_true(info.st_size > 0);
         assert_int_equal(unlink(path), 0);
     }
-    assert_int_equal(rmdir(folder), 0);
-    /* Without their folder: what was measured is kept. */
+    /* A file that cannot be put in its place at the end: what was measured is kept. */
     struct vt_error err = VT_ERROR_INIT;
     struct vt_load_result *result = NULL;
+    snprintf(path, sizeof path, "%s/mine_detail.txt", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(vt_load_test_run(test, &pool.seam, &pool.library, &err, &result),
                      VT_ERR_WRITE);
-    assert_non_null(strstr(err.text, folder));
+    assert_non_null(strstr(err.text, path));
     assert_non_null(result);
     assert_int_equal(vt_load_result_records(result), 800);
     vt_load_result_free(result);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)remove(path); /* those that came before it are there */
+    }
+    assert_int_equal(rmdir(folder), 0);
+    /* A folder that is not there is noticed before anything is measured. */
+    int starts = pool.starts;
+    err = (struct vt_error)VT_ERROR_INIT;
+    result = NULL;
+    assert_int_equal(vt_load_test_run(test, &pool.seam, &pool.library, &err, &result),
+                     VT_ERR_WRITE);
+    assert_non_null(strstr(err.text, folder));
+    assert_null(result);
+    assert_int_equal(pool.starts, starts);
     assert_int_equal(vt_load_test_set_logs(test, NULL, NULL), VT_OK);
     vt_load_result_free(run(test, &pool));
     vt_load_test_free(test);
