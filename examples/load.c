@@ -11,7 +11,8 @@ static const struct vt_completion_sink *sink; /* where results go while a run is
 
 static const char *name(void *ctx)
 {
-    return (const char *)ctx;
+    (void)ctx;
+    return "squares";
 }
 
 static enum vt_status start(void *ctx, const struct vt_completion_sink *where,
@@ -23,7 +24,7 @@ static enum vt_status start(void *ctx, const struct vt_completion_sink *where,
 }
 
 /* The "model": the answer is the square of the sample. A real system would pass the samples on to
- * threads of its own and return. */
+ * threads of its own, which complete them, and return. */
 static enum vt_status issue(void *ctx, const struct vt_query_sample *samples, size_t n,
                             struct vt_error *err)
 {
@@ -36,7 +37,7 @@ static enum vt_status issue(void *ctx, const struct vt_query_sample *samples, si
     return VT_OK;
 }
 
-static void nothing(void *ctx) /* to flush or to abort: nothing is ever waiting */
+static void nothing(void *ctx) /* to flush or to abort: no sample ever waits */
 {
     (void)ctx;
 }
@@ -52,13 +53,13 @@ static void unload(void *ctx, const uint64_t *indices, size_t n)
     (void)ctx, (void)indices, (void)n;
 }
 
+static const struct vt_sut sut = {
+    VT_LOAD_API_VERSION, sizeof sut, name, start, issue, nothing, nothing, NULL};
+static const struct vt_qsl qsl = {
+    VT_LOAD_API_VERSION, sizeof qsl, 1000, 1000, name, load, unload, NULL};
+
 int main(int argc, char **argv)
 {
-    static char sut_name[] = "squares", qsl_name[] = "numbers";
-    const struct vt_sut sut = {VT_LOAD_API_VERSION, sizeof sut, name, start, issue, nothing,
-                               nothing,             sut_name};
-    const struct vt_qsl qsl = {VT_LOAD_API_VERSION, sizeof qsl, 1000, 1000, name, load, unload,
-                               qsl_name};
     struct vt_error err = VT_ERROR_INIT;
     struct vt_load_test *test = NULL;
     struct vt_load_result *result = NULL;
@@ -73,8 +74,9 @@ int main(int argc, char **argv)
         vt_load_test_run(test, &sut, &qsl, &err, &result) == VT_OK &&
         vt_load_result_number(result, "latency_p99_ns", &err, &p99_ns) == VT_OK) {
         const char *metric = vt_load_result_metric(result, &value, &unit);
-        printf("%s: %s = %.6g %s, p99 %.6g us\n", vt_load_result_valid(result) ? "VALID" : "INVALID",
-               metric, value, unit, p99_ns / 1e3);
+        printf("%s: %s = %.6g %s, p99 %.6g us\n",
+               vt_load_result_valid(result) ? "VALID" : "INVALID", metric, value, unit,
+               p99_ns / 1e3);
         for (size_t i = 0; vt_load_result_reason(result, i) != NULL; i++) {
             printf("  %s\n", vt_load_result_reason(result, i));
         }

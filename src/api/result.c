@@ -159,8 +159,6 @@ uint64_t vt_load_result_records(const struct vt_load_result *result)
     return result != NULL && result->report != NULL ? result->report->n_records : 0;
 }
 
-_Static_assert(VT_LOAD_NEVER == VT_RECORD_LOST, "one value says that something never came");
-
 enum vt_status vt_load_result_copy(const struct vt_load_result *result, uint64_t first, size_t n,
                                    struct vt_error *err, struct vt_load_record *ret_records)
 {

@@ -11,8 +11,8 @@
 #include "vt_test.h"
 #include "vt_torture.h"
 
-#define IMAGES  360
-#define ISSUERS 3
+#define IMAGES  360u
+#define ISSUERS 3u
 
 static const struct vt_system_option digits[] = {
     {"model", "digits"}, {"threads", "1"}, {"lanes", "2"}, {"batch", "8"}};
