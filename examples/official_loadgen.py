@@ -133,15 +133,22 @@ class System:
     def unload(self, indices):
         self.lib.vt_system_unload(self.handle, u64_array(indices), len(indices))
 
-    def start(self, scenario, complete):
-        """`complete` gets a list of (id, address, bytes, status, text or None) from vatio's
-        threads; the response at `address` is gone when it returns."""
-        def on_complete(_, first, n):
-            block = ctypes.string_at(first, n * COMPLETION.size)
-            complete([(i, response or 0, size, status, ctypes.string_at(text) if text else None)
-                      for i, response, size, status, text, _ in COMPLETION.iter_unpack(block)])
+    def start(self, scenario, complete, first_token=None):
+        """`complete` gets lists of (id, address, bytes, status, text or None, tokens) from vatio's
+        threads; the response at `address` is gone when it returns. `first_token` gets the same of
+        samples that go on."""
+        def callback(function):
+            def on_completions(_, first, n):
+                block = ctypes.string_at(first, n * COMPLETION.size)
+                function([(i, address or 0, size, status,
+                           ctypes.string_at(text) if text else None, tokens)
+                          for i, address, size, status, text, tokens
+                          in COMPLETION.iter_unpack(block)])
+            return COMPLETE(on_completions)
 
-        self.sink = Sink(complete=COMPLETE(on_complete))  # lives as long as vatio may call it
+        self.sink = Sink(complete=callback(complete))  # lives as long as vatio may call it
+        if first_token is not None:
+            self.sink.first_token = callback(first_token)
         self._call("start", self.handle, SCENARIOS.index(scenario), byref(self.sink))
 
     def stop(self):
@@ -175,13 +182,19 @@ class OfficialTest:
         response = self.loadgen.QuerySampleResponse
         self.loadgen.QuerySamplesComplete([response(i, 0, 0) for i in ids])
 
-    def _complete(self, completions):
+    def _responses(self, completions):
         response = self.loadgen.QuerySampleResponse
-        self.loadgen.QuerySamplesComplete([response(i, address, size)
-                                           for i, address, size, _, _ in completions])
-        for i, _, _, status, text in completions:
+        return [response(i, address, size, tokens)
+                for i, address, size, _, _, tokens in completions]
+
+    def _complete(self, completions):
+        self.loadgen.QuerySamplesComplete(self._responses(completions))
+        for i, _, _, status, text, _ in completions:
             if status != 0 and self.failure is None:
                 self.failure = "sample %d: %s" % (i, (text or b"failed").decode(errors="replace"))
+
+    def _first_token(self, completions):
+        self.loadgen.FirstTokenComplete(self._responses(completions))
 
     def _issue(self, ids, indices):
         try:
@@ -199,7 +212,8 @@ class OfficialTest:
         sut = lg.ConstructFastSUT(self._issue, system.flush)
         qsl = lg.ConstructQSL(system.total_count, system.performance_count, system.load,
                               system.unload)
-        system.start(scenario, self._complete)
+        system.start(scenario, self._complete,
+                     self._first_token if settings.use_token_latencies else None)
         try:
             lg.StartTestWithLogSettings(sut, qsl, settings, log)
         finally:

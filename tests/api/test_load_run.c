@@ -194,10 +194,11 @@ static void assert_ended(struct vt_load_test *test, struct pool_sut *pool, int64
 static void abort_from_another_thread_ends_any_scenario(void **state)
 {
     (void)state;
-    static const char *const scenarios[] = {"Server", "SingleStream", "Offline"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const scenarios[] = {"Server", "SingleStream", "Offline", "Server"};
+    for (int i = 0; i < 4; i++) {
         struct pool_sut pool;
         struct vt_load_test *test = endless_test(&pool, scenarios[i]);
+        set(test, "server_num_issue_query_threads", i == 3 ? "3" : "0");
         pthread_t thread;
         int64_t before = vt_now_ns();
         assert_int_equal(pthread_create(&thread, NULL, abort_soon, test), 0);

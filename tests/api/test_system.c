@@ -216,7 +216,7 @@ static void several_threads_issue_and_every_sample_is_answered_once(void **state
             issuers[i] = (struct issuer){system, i * IMAGES, steps[i], VT_OK};
             assert_int_equal(pthread_create(&threads[i], NULL, issue_all, &issuers[i]), 0);
         }
-        for (int i = 0; i < ISSUERS; i++) {
+        for (uint32_t i = 0; i < ISSUERS; i++) {
             assert_int_equal(pthread_join(threads[i], NULL), 0);
             assert_int_equal(issuers[i].status, VT_OK);
         }

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""official_sut.py EXAMPLES DIGITS_TEST_BIN
+"""official_sut.py EXAMPLES DIGITS_TEST_BIN FAULT_ENGINE
 
 A vatio engine under the official LoadGen, through examples/official_loadgen.py and libvatio's C
 interface (the environment variable VATIO_LIBRARY names the library): LoadGen must call its own runs
-valid, and its accuracy log must hold the model's predictions. Exits 77 where LoadGen's wheel is
+valid, and its accuracy log must hold the model's predictions. An engine that fails must end the test
+with its reason, and one that shows tokens must reach LoadGen's token latencies. Exits 77 where LoadGen's wheel is
 missing.
 """
 import os
+import re
 import sys
 import tempfile
 
@@ -72,16 +74,47 @@ def accuracy(system, scenario, labels):
     check(quality.count == len(labels), "scored %d" % quality.count)
 
 
+def refused(word, action, *arguments):
+    """The call must end in an exception whose sentence says `word`."""
+    try:
+        action(*arguments)
+    except example.VatioError as error:
+        check(word in str(error), "'%s' does not say '%s'" % (error, word))
+        return
+    raise AssertionError("%s was accepted" % (arguments,))
+
+
+def fault_engine(module, fault):
+    return example.System([("model", "digits"), ("engine", module), ("batch", "4"),
+                           ("timeout", "300ms"), ("engine-option", "fault=" + fault),
+                           ("engine-option", "every=50")])
+
+
+def failures(module):
+    """LoadGen waits for ever for a sample that does not come: none may stay away."""
+    for fault, word in (("error", "as asked for"), ("lose", "gave no answer")):
+        with fault_engine(module, fault) as system, tempfile.TemporaryDirectory() as folder:
+            refused(word, example.OfficialTest(system, lg).run,
+                    settings_of("Server", "PerformanceOnly"), folder)
+
+
+def tokens(module):
+    settings = settings_of("Server", "PerformanceOnly")
+    settings.use_token_latencies = True
+    settings.ttft_latency = settings.tpot_latency = 2 * 10**9
+    with tempfile.TemporaryDirectory() as folder:
+        with example.System([("model", "digits"), ("engine", module), ("batch", "4"),
+                             ("engine-option", "fault=tokens")]) as system:
+            example.OfficialTest(system, lg).run(settings, folder)
+        summary = read(folder, "mlperf_log_summary.txt")
+    check("Result is : VALID" in summary and "TTFT Early Stopping Result" in summary, summary)
+    rates = [float(rate) for rate in re.findall(r"Completed (?:samples|tokens) per second *: (.*)",
+                                                summary)]
+    check(abs(rates[1] / rates[0] - 5) < 0.05, "%s: not 5 tokens a sample" % rates)  # the engine's
+
+
 def misuse():
     """Mistakes are exceptions with a sentence, no crash."""
-    def refused(word, action, *arguments):
-        try:
-            action(*arguments)
-        except example.VatioError as error:
-            check(word in str(error), "'%s' does not say '%s'" % (error, word))
-            return
-        raise AssertionError("%s was accepted" % (arguments,))
-
     refused("model", example.System, [])
     refused("did you mean batch", example.System, [("model", "digits"), ("batsh", "1")])
     refused("has no use here", example.System, [("model", "digits"), ("scenario", "server")])
@@ -112,6 +145,8 @@ def main():
             accuracy(system, scenario, labels)
             print("%s: accurate" % scenario)
     misuse()
+    failures(sys.argv[3])
+    tokens(sys.argv[3])
 
 
 main()
