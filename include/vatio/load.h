@@ -236,8 +236,9 @@ VT_API enum vt_status vt_load_test_run(struct vt_load_test *test, const struct v
 /*
  * Ends the run early: no further query is issued, what is outstanding is not waited for, sut->abort
  * is called, and vt_load_test_run returns a result that is marked interrupted. It takes effect
- * within some 100 ms; a call into the sut that never returns cannot be ended. Without a run, the
- * next one ends at once. Any thread, also a signal handler; accepts NULL.
+ * within some 100 ms; making the result of a Server test that had millions of queries to come may
+ * take up to some seconds more. A call into the sut that never returns cannot be ended. Without a
+ * run, the next one ends at once. Any thread, also a signal handler; accepts NULL.
  */
 VT_API void vt_load_test_abort(struct vt_load_test *test);
 /*

@@ -162,7 +162,7 @@ static struct vt_load_test *endless_test(struct pool_sut *pool, const char *scen
     struct vt_load_test *test = new_test(scenario);
     pool_init(pool);
     pool->silent = true;
-    set(test, "min_duration_ms", "3600000");
+    set(test, "min_duration_ms", "60000");
     set(test, "server_target_qps", "1000");
     set(test, "completion_timeout", "1h");
     return test;
