@@ -16,6 +16,10 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/vatio"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/examples/load.c"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/examples/official_loadgen.py"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
 
 # The manual page and the completion come out of the program itself: one table, no second copy.
 set(manual "${PROJECT_BINARY_DIR}/share/vatio.1")

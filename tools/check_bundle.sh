@@ -45,7 +45,9 @@ if [ "$(id -u)" -eq 0 ] && command -v chroot >/dev/null 2>&1; then
         broken=1
     }
 fi
-for file in include/vatio/engine.h share/man/man1/vatio.1 lib/pkgconfig/vatio.pc \
+for file in include/vatio/engine.h include/vatio/load.h include/vatio/system.h \
+    share/doc/vatio/examples/load.c share/doc/vatio/examples/official_loadgen.py \
+    share/man/man1/vatio.1 lib/pkgconfig/vatio.pc \
     share/bash-completion/completions/vatio share/doc/vatio/LICENSE; do
     [ -s "$build"/vatio-*-*/"$file" ] || {
         echo "$file is missing from the bundle"

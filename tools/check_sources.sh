@@ -37,7 +37,7 @@ managed=$(printf '%s\n' "$library" | grep -vx 'src/base/alloc.c')
     refuse 'Unfinished business' "$(
         grep -nHE '\b(TODO|FIXME|XXX|HACK)\b' $sources $(find tests -name '*.[ch]'))"
 }
-refuse 'No SPDX line at the top' "$(find include src tests bench cmake tools -type f \
+refuse 'No SPDX line at the top' "$(find include src tests bench examples cmake tools -type f \
     \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cc' -o -name '*.cmake' -o -name '*.sh' -o -name '*.py' \
     -o -name CMakeLists.txt \) -print | while IFS= read -r file; do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || printf '%s\n' "$file"

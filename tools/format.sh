@@ -12,4 +12,4 @@ if [ "${1-}" = --check ]; then
 else
     set -- -i
 fi
-find include src tests bench -name '*.[ch]' -print0 | xargs -0 -n 40 "$tool" "$@"
+find include src tests bench examples -name '*.[ch]' -print0 | xargs -0 -n 40 "$tool" "$@"
