@@ -20,8 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NULL_SET       1024u      /* samples in the library */
-#define NULL_BATCH     64u        /* completions in one call */
+#define NULL_SET 1024u /* samples in the library */
+#ifndef NULL_BATCH
+#define NULL_BATCH 64u /* completions in one call */
+#endif
 #define NULL_STREAMS   8u         /* samples in a query of MultiStream */
 #define NULL_RING      (1u << 16) /* samples under way at most */
 #define NULL_LATENCY   10000000   /* Server's limit, ns */
@@ -53,7 +55,7 @@ struct null_system {
     /* The ring, and the thread that empties it. */
     uint64_t *ring;
     pthread_t thread;
-    bool flushed;
+    bool returned;     /* the run has: nothing more comes */
     uint64_t expected; /* samples of the whole run */
     void (*complete)(const uint64_t *ids, size_t n);
     char pad0[NULL_CACHELINE];
@@ -164,7 +166,7 @@ static inline uint64_t null_status(const char *field)
     return bytes;
 }
 
-/* The completing thread: takes what lies in the ring, until the flush and the last sample. */
+/* The completing thread: takes what lies in the ring, until the run has returned. */
 static inline void *null_completer(void *arg)
 {
     struct null_system *s = (struct null_system *)arg;
@@ -181,9 +183,10 @@ static inline void *null_completer(void *arg)
                 s->last_ns = null_now();
             }
             s->complete(ids, n);
-        } else if (__atomic_load_n(&s->flushed, __ATOMIC_ACQUIRE) &&
-                   tail == __atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) {
+        } else if (__atomic_load_n(&s->returned, __ATOMIC_ACQUIRE)) {
             return NULL;
+        } else if (tail == s->expected) {
+            usleep(200); /* all done: leave the processor to the end of the run */
         } else {
 #if defined(__x86_64__)
             __builtin_ia32_pause();
@@ -221,7 +224,6 @@ static inline void null_flushed(struct null_system *s)
     if (!s->job.queued) {
         s->last_ns = null_now();
     }
-    __atomic_store_n(&s->flushed, true, __ATOMIC_RELEASE);
 }
 
 /* Samples of a run that ends by its counts. */
@@ -268,6 +270,7 @@ static inline void null_end(struct null_system *s)
     s->returned_ns = null_now();
     s->rss_peak = null_status("VmHWM");
     if (s->job.queued) {
+        __atomic_store_n(&s->returned, true, __ATOMIC_RELEASE);
         pthread_join(s->thread, NULL);
         free(s->ring);
     }
