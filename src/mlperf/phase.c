@@ -25,17 +25,18 @@ static int64_t accuracy_span_ns(const struct vt_load_report *r, uint64_t n)
     const struct vt_schedule_span span = {.count_min = n};
     struct vt_load_settings settings = r->settings;
     struct vt_schedule schedule;
-    int64_t start;
+    int64_t span_ns = 0;
 
-    settings.arrivals = VT_ARRIVALS_POISSON; /* LoadGen's; a trace may be gone by now */
     if (!(r->effective.target_qps > 0)) {
         return 0;
     }
-    if (r->settings.scenario != VT_SERVER) {
-        return (int64_t)n * (int64_t)(1.0 / r->effective.target_qps * 1e9);
+    if (settings.scenario != VT_SERVER) {
+        (void)vt_schedule_generated(&span, r->effective.target_qps, &span_ns);
+        return span_ns;
     }
+    settings.arrivals = VT_ARRIVALS_POISSON; /* LoadGen's; a trace may be gone by now */
     vt_schedule_init(&schedule, &settings, r->effective.target_qps, &span);
-    while (vt_schedule_next(&schedule, &start)) {
+    while (vt_schedule_next(&schedule, &span_ns)) {
     }
     return schedule.next_ns;
 }
