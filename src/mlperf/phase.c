@@ -2,16 +2,12 @@
 #include "mlperf/phase.h"
 
 #include "load/schedule.h"
-#include "mlperf/fields.h"
 
 enum vt_status vt_mlperf_phase_init(struct vt_mlperf_phase *phase,
                                     const struct vt_load_report *report, struct vt_error *err)
 {
-    struct vt_load_settings settings = report->settings;
-
-    vt_mlperf_apply_test05(&settings);
     *phase = (struct vt_mlperf_phase){.report = report};
-    return vt_sample_sets_init(&phase->sets, &settings, &report->effective, err);
+    return vt_sample_sets_init(&phase->sets, &report->settings, &report->effective, err);
 }
 
 void vt_mlperf_phase_release(struct vt_mlperf_phase *phase)
