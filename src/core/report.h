@@ -156,7 +156,7 @@ struct vt_reasons {
 
 /* What a run was. Owned by the caller; vt_load_report_free. */
 struct vt_load_report {
-    struct vt_load_settings settings; /* as they were asked for */
+    struct vt_load_settings settings; /* as they were asked for, with test05's changes */
     struct vt_load_effective effective;
     const char *sut_name;     /* borrowed from the sut */
     const char *qsl_name;     /* borrowed from the qsl */

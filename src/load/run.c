@@ -6,6 +6,7 @@
 #include "load/issue_thread.h"
 #include "load/issuer.h"
 #include "load/load.h"
+#include "load/settings.h"
 #include "load/verdict.h"
 
 /* A report and what it owns. */
@@ -274,17 +275,6 @@ static enum vt_status prepare(struct run *run, const struct vt_sut *sut,
     return st;
 }
 
-/* test05: performance with seeds of its own, whatever mode was asked for. */
-static void apply_test05(struct vt_load_settings *s)
-{
-    if (s->test05) {
-        s->mode = VT_PERFORMANCE;
-        s->qsl_rng_seed = s->test05_qsl_rng_seed;
-        s->sample_index_rng_seed = s->test05_sample_index_rng_seed;
-        s->schedule_rng_seed = s->test05_schedule_rng_seed;
-    }
-}
-
 /* What the ranges of single settings do not say. Says so before anything has been loaded. */
 static enum vt_status check(const struct vt_load_settings *s, struct vt_error *err)
 {
@@ -306,9 +296,6 @@ static enum vt_status check(const struct vt_load_settings *s, struct vt_error *e
 static void warn(struct run *run)
 {
     const struct vt_load_settings *s = &run->settings;
-    if (s->test05) {
-        vt_recorder_note(&run->recorder, false, "test05 is on: its seeds replace the others");
-    }
     if (s->scenario == VT_SERVER && s->arrivals != VT_ARRIVALS_POISSON) {
         vt_recorder_note(&run->recorder, false,
                          "Queries arrive %s: MLPerf's rules ask for Poisson arrivals",
@@ -347,7 +334,7 @@ enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct
         return vt_error_set(err, VT_ERR_MEMORY, "no memory for a run");
     }
     run->settings = *settings;
-    apply_test05(&run->settings);
+    vt_load_settings_apply_test05(&run->settings);
     enum vt_status st = vt_load_settings_resolve(&run->settings, qsl->total_count,
                                                  qsl->performance_count, err, &run->effective);
     if (st == VT_OK) {

@@ -16,6 +16,16 @@ static enum vt_status check_count(const char *field, uint64_t n, uint64_t min, u
     return VT_OK;
 }
 
+void vt_load_settings_apply_test05(struct vt_load_settings *settings)
+{
+    if (settings->test05) {
+        settings->mode = VT_PERFORMANCE;
+        settings->qsl_rng_seed = settings->test05_qsl_rng_seed;
+        settings->sample_index_rng_seed = settings->test05_sample_index_rng_seed;
+        settings->schedule_rng_seed = settings->test05_schedule_rng_seed;
+    }
+}
+
 static enum vt_status check_library(const struct vt_load_settings *s, uint64_t total,
                                     uint64_t performance, struct vt_error *err)
 {

@@ -10,6 +10,10 @@
 /* Samples of a run: their sequence is the low half of an id. */
 #define VT_LOAD_SAMPLES_MAX UINT32_MAX
 
+/* test05: performance with seeds of its own, whatever mode was asked for. Done twice it is the same
+ * as done once. */
+void vt_load_settings_apply_test05(struct vt_load_settings *settings);
+
 /*
  * Checks the settings against their ranges and the library, and derives. VT_ERR_USAGE names field,
  * value and range; VT_ERR_LIMIT where a run would need more than VT_LOAD_SAMPLES_MAX samples.

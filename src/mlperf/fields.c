@@ -128,16 +128,6 @@ static const struct vt_mlperf_field parameters[] = {
     {"accuracy_sample_count : ", VT_FIELD_U64, TOOK(accuracy_sample_count), 0},
 };
 
-void vt_mlperf_apply_test05(struct vt_load_settings *settings)
-{
-    if (settings->test05) {
-        settings->mode = VT_PERFORMANCE;
-        settings->qsl_rng_seed = settings->test05_qsl_rng_seed;
-        settings->sample_index_rng_seed = settings->test05_sample_index_rng_seed;
-        settings->schedule_rng_seed = settings->test05_schedule_rng_seed;
-    }
-}
-
 void vt_mlperf_settings_of(const struct vt_load_settings *settings,
                            const struct vt_load_effective *taken,
                            struct vt_mlperf_settings *ret_settings)

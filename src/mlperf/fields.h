@@ -13,7 +13,7 @@
 
 /* What the lists are read from. */
 struct vt_mlperf_settings {
-    struct vt_load_settings asked; /* a compliance test's changes are in it */
+    struct vt_load_settings asked; /* with test05's changes */
     struct vt_load_effective effective;
     int64_t target_latency_ns; /* Server's; 0 elsewhere */
     uint64_t max_async_queries;
@@ -44,9 +44,6 @@ enum vt_mlperf_list {
     VT_LIST_EFFECTIVE,  /* keys "effective_…" */
     VT_LIST_PARAMETERS, /* labels of the summary */
 };
-
-/* A run that asks for test05 is a performance run with the seeds of that test. */
-void vt_mlperf_apply_test05(struct vt_load_settings *settings);
 
 void vt_mlperf_settings_of(const struct vt_load_settings *settings,
                            const struct vt_load_effective *effective,

@@ -151,7 +151,6 @@ enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const ch
                                    struct vt_error *err)
 {
     const struct vt_test_logs options = {.folder = folder};
-    struct vt_load_settings settings = report->settings;
     struct vt_mlperf_log log;
     struct vt_mlperf_test test = {
         .sut_name = report->sut_name,
@@ -162,16 +161,15 @@ enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const ch
         .sut_name_ns = -1,
     };
 
-    vt_mlperf_apply_test05(&settings);
-    vt_mlperf_settings_of(&settings, &report->effective, &test.settings);
+    vt_mlperf_settings_of(&report->settings, &report->effective, &test.settings);
     enum vt_status status =
         vt_mlperf_log_open(&log, &options, &test, report->start_monotonic_ns, err);
     if (status == VT_OK) {
         vt_detail_say(&log.detail, VT_DETAIL_MESSAGE, "Starting %s mode",
-                      settings.mode == VT_ACCURACY ? "accuracy" : "performance");
+                      report->settings.mode == VT_ACCURACY ? "accuracy" : "performance");
         status = vt_mlperf_log_phase(&log, report, true, err);
     }
-    if (status == VT_OK && settings.mode == VT_PERFORMANCE) {
+    if (status == VT_OK && report->settings.mode == VT_PERFORMANCE) {
         vt_mlperf_log_result(&log, report);
     }
     if (status == VT_OK) {

@@ -2,16 +2,12 @@
 #include "mlperf/phase.h"
 
 #include "load/schedule.h"
-#include "mlperf/fields.h"
 
 enum vt_status vt_mlperf_phase_init(struct vt_mlperf_phase *phase,
                                     const struct vt_load_report *report, struct vt_error *err)
 {
-    struct vt_load_settings settings = report->settings;
-
-    vt_mlperf_apply_test05(&settings);
     *phase = (struct vt_mlperf_phase){.report = report};
-    return vt_sample_sets_init(&phase->sets, &settings, &report->effective, err);
+    return vt_sample_sets_init(&phase->sets, &report->settings, &report->effective, err);
 }
 
 void vt_mlperf_phase_release(struct vt_mlperf_phase *phase)
@@ -25,17 +21,18 @@ static int64_t accuracy_span_ns(const struct vt_load_report *r, uint64_t n)
     const struct vt_schedule_span span = {.count_min = n};
     struct vt_load_settings settings = r->settings;
     struct vt_schedule schedule;
-    int64_t start;
+    int64_t span_ns = 0;
 
-    settings.arrivals = VT_ARRIVALS_POISSON; /* LoadGen's; a trace may be gone by now */
     if (!(r->effective.target_qps > 0)) {
         return 0;
     }
-    if (r->settings.scenario != VT_SERVER) {
-        return (int64_t)n * (int64_t)(1.0 / r->effective.target_qps * 1e9);
+    if (settings.scenario != VT_SERVER) {
+        (void)vt_schedule_generated(&span, r->effective.target_qps, &span_ns);
+        return span_ns;
     }
+    settings.arrivals = VT_ARRIVALS_POISSON; /* LoadGen's; a trace may be gone by now */
     vt_schedule_init(&schedule, &settings, r->effective.target_qps, &span);
-    while (vt_schedule_next(&schedule, &start)) {
+    while (vt_schedule_next(&schedule, &span_ns)) {
     }
     return schedule.next_ns;
 }

@@ -197,7 +197,6 @@ static void put_parameters(const struct vt_mlperf_view *v, FILE *out)
     const struct vt_mlperf_field *fields = vt_mlperf_fields(VT_LIST_PARAMETERS, &n);
 
     vt_mlperf_settings_of(&v->report->settings, &v->report->effective, &settings);
-    vt_mlperf_apply_test05(&settings.asked);
     for (size_t i = 0; i < n; i++) {
         if (vt_mlperf_field_applies(&fields[i], &settings)) {
             vt_mlperf_field_text(&fields[i], &settings, false, text);

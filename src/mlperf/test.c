@@ -39,7 +39,6 @@ static enum vt_status run_phase(struct test *test, enum vt_mode mode, double ser
     struct vt_load_report *report = NULL;
 
     settings.mode = mode;
-    settings.test05 = false; /* done, and told in the head of the log */
     settings.server_target_qps = server_qps;
     enum vt_status status =
         vt_load_run(&settings, test->sut, test->qsl, test->control, test->err, &report);
@@ -295,7 +294,7 @@ enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct
     };
 
     *ret_result = (struct vt_test_result){.requested = *settings};
-    vt_mlperf_apply_test05(&test.settings);
+    vt_load_settings_apply_test05(&test.settings);
     enum vt_status status = check_mode(&test.settings, err);
     if (status == VT_OK) {
         status = vt_load_settings_resolve(&test.settings, qsl->total_count, qsl->performance_count,
