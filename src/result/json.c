@@ -354,6 +354,37 @@ static json_t *failure_value(const struct vt_error *failure)
     return object_end(&json);
 }
 
+static json_t *known_rate(double qps)
+{
+    return qps > 0 ? real_value(qps) : json_null();
+}
+
+/* How the rate was searched for and how sure it is; null where it was given. */
+static json_t *rate_search_value(const struct vt_result_entry *entry)
+{
+    static const char *const outcomes[] = {"confirmed", "unconfirmed", "none"};
+    const struct vt_rate_found *rate = &entry->rate;
+
+    if (!entry->rate_found) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "outcome", text_value(outcomes[rate->outcome]));
+    put(&json, "confirmed_qps", known_rate(rate->outcome == VT_RATE_CONFIRMED ? rate->qps : 0));
+    put(&json, "failed_qps", known_rate(rate->failed_qps));
+    put(&json, "edge_low_qps", known_rate(rate->low_qps));
+    put(&json, "edge_high_qps", known_rate(rate->high_qps));
+    put(&json, "edge_confidence_percent", json_integer(90));
+    put(&json, "trials", count_value(rate->trials));
+    put(&json, "full_runs", count_value(rate->full_runs));
+    put(&json, "full_runs_valid", count_value(rate->full_valid));
+    put(&json, "spent_ns", json_integer(rate->spent_ns));
+    put(&json, "budget_ns", json_integer(rate->budget_ns));
+    put(&json, "out_of_time", json_boolean(rate->out_of_time));
+    put(&json, "text", text_value(rate->text));
+    return object_end(&json);
+}
+
 static json_t *entry_value(const struct vt_result *result, const struct vt_result_entry *entry)
 {
     struct object json = object_begin();
@@ -367,6 +398,9 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     put(&rules, "reasons", reasons_value(&entry->rules));
     put(&json, "rules", object_end(&rules));
     put(&json, "failure", failure_value(&entry->failure));
+    if (entry->scenario == VT_SERVER && entry->mode == VT_PERFORMANCE) {
+        put(&json, "rate_search", rate_search_value(entry));
+    }
     if (entry->report == NULL) {
         return object_end(&json);
     }
@@ -374,7 +408,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     if (entry->scenario == VT_SERVER) {
         put(&json, "target_qps", real_value(entry->target_qps));
         put(&json, "target_qps_found", json_boolean(entry->rate_found));
-        put(&json, "rate_trials", count_value(entry->rate_trials));
+        put(&json, "rate_trials", count_value(entry->rate.trials));
     }
     put(&json, "batch_max", count_value(entry->batch_max));
     put(&json, "requests", count_value(entry->requests));

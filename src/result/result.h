@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "core/report.h"
 #include "core/workload.h"
+#include "load/rate_search.h"
 
 #define VT_RESULT_SCHEMA_VERSION 1
 #define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * 2) /* a performance and an accuracy phase each */
@@ -35,9 +36,9 @@ struct vt_result_entry {
     struct vt_quality quality;
     bool rate_found; /* Server: target_qps was searched for */
     double target_qps;
-    uint32_t rate_trials;
-    uint64_t requests;  /* of the engine */
-    uint64_t batch_max; /* --batch in effect */
+    struct vt_rate_found rate; /* how it was searched for and how sure it is; no report in it */
+    uint64_t requests;         /* of the engine */
+    uint64_t batch_max;        /* --batch in effect */
 };
 
 struct vt_result {
