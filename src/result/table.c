@@ -452,6 +452,7 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     columns = columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
     put_quality(result, out, columns);
     put_scenarios(result, out, columns);
+    vt_result_print_audits(result, out, columns);
     if (result->partial) {
         put_item(out, "partial", "interrupted: what is shown was measured until then", columns);
     }

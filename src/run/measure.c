@@ -127,7 +127,8 @@ static enum vt_status run_performance(struct vt_measure *measure, struct vt_load
     struct vt_load_report *report = NULL;
     enum vt_status status = VT_OK;
 
-    if (settings->scenario == VT_SERVER && settings->server_target_qps <= 0) {
+    if (settings->scenario == VT_SERVER && settings->server_target_qps <= 0 &&
+        settings->arrivals != VT_ARRIVALS_TRACE) {
         return vt_measure_server_rate(measure, settings, err, entry);
     }
     entry->target_qps = settings->scenario == VT_SERVER ? settings->server_target_qps : 0;
@@ -152,7 +153,8 @@ static enum vt_status score(struct vt_measure *measure, struct vt_result_entry *
     struct vt_session *session = measure->session;
     const struct vt_load_report *report = entry->report;
 
-    if (session->workload_ops->score == NULL || report->n_responses == 0) {
+    if (session->workload_ops->score == NULL || !session->info.has_quality ||
+        report->n_responses == 0) {
         return VT_OK;
     }
     struct vt_response *responses = vt_calloc(report->n_responses, sizeof responses[0]);
