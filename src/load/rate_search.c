@@ -425,31 +425,44 @@ static void conclude(struct search *search)
     found->spent_ns = now_ns(search) - search->start_ns;
 }
 
+/* Four significant digits, never an exponent where people count queries. */
+static const char *rate_text(double qps, char text[32])
+{
+    if (qps < 1000) {
+        snprintf(text, 32, "%.4g", qps);
+    } else {
+        double unit = pow(10, floor(log10(qps)) - 3);
+        snprintf(text, 32, "%.0f", round(qps / unit) * unit);
+    }
+    return text;
+}
+
 static void say_none(struct search *search)
 {
     struct vt_rate_found *found = &search->found;
     double limit_ms = (double)search->what->settings.server_target_latency_ns / 1e6;
     double p = search->what->settings.server_target_latency_percentile * 100;
-    char *text = found->text;
+    char *text = found->text, rate[32];
     const size_t size = sizeof found->text;
 
+    rate_text(search->failed, rate);
     if (found->interrupted) {
         snprintf(text, size, "the search for a rate was interrupted before any trial passed");
     } else if (search->broken >= BROKEN) {
         snprintf(text, size,
-                 "no rate was found: in %u trials down to %.4g queries/s samples failed or were "
+                 "no rate was found: in %u trials down to %s queries/s samples failed or were "
                  "lost; first: %.200s",
-                 found->trials, search->failed, search->failure);
+                 found->trials, rate, search->failure);
     } else if (search->hopeless >= HOPELESS) {
         snprintf(text, size,
-                 "no rate keeps p%g within %.4g ms: at %.4g queries/s, where no query has to wait "
+                 "no rate keeps p%g within %.4g ms: at %s queries/s, where no query has to wait "
                  "for others, the fastest took %.4g ms",
-                 p, limit_ms, search->failed, (double)search->fastest_ns / 1e6);
+                 p, limit_ms, rate, (double)search->fastest_ns / 1e6);
     } else {
         snprintf(text, size,
-                 "no rate was found that keeps p%g within %.4g ms: even %.4g queries/s did not "
+                 "no rate was found that keeps p%g within %.4g ms: even %s queries/s did not "
                  "(%u trials in %.4g s%s)",
-                 p, limit_ms, search->failed, found->trials, (double)found->spent_ns / 1e9,
+                 p, limit_ms, rate, found->trials, (double)found->spent_ns / 1e9,
                  found->out_of_time ? ", all the time there was" : "");
     }
 }
@@ -457,29 +470,29 @@ static void say_none(struct search *search)
 static void say_found(struct search *search)
 {
     struct vt_rate_found *found = &search->found;
-    char sure[160], failed[96] = "";
+    char *text = found->text, sure[160], failed[64] = "", rate[32], other[32];
+    const size_t size = sizeof found->text;
 
     snprintf(sure, sizeof sure,
-             "with 90 %% confidence the highest valid rate lies between %.4g and %.4g queries/s",
-             found->low_qps, found->high_qps);
+             "with 90 %% confidence the highest valid rate lies between %s and %s queries/s",
+             rate_text(found->low_qps, rate), rate_text(found->high_qps, other));
     if (found->failed_qps > 0) {
-        snprintf(failed, sizeof failed, ", %.4g failed", found->failed_qps);
+        snprintf(failed, sizeof failed, ", %s failed", rate_text(found->failed_qps, rate));
     }
+    rate_text(found->qps, rate);
     if (found->outcome == VT_RATE_CONFIRMED) {
-        snprintf(found->text, sizeof found->text,
-                 "%.4g queries/s confirmed by a full run (%u of %u valid)%s; %s%s", found->qps,
+        snprintf(text, size, "%s queries/s confirmed by a full run (%u of %u valid)%s; %s%s", rate,
                  found->full_valid, found->full_runs, failed, sure,
                  found->out_of_time ? "; more time would narrow it (--duration)" : "");
     } else if (found->full_runs > 0) {
-        snprintf(found->text, sizeof found->text,
-                 "trials passed up to %.4g queries/s, but %s of %u full run%s was valid, the last "
-                 "one at %.4g queries/s",
-                 search->passed, found->full_runs > 1 ? "none" : "not one", found->full_runs,
-                 found->full_runs > 1 ? "s" : "", found->qps);
+        snprintf(text, size,
+                 "trials passed up to %s queries/s, but %s of %u full run%s was valid, the last "
+                 "one at %s queries/s",
+                 rate_text(search->passed, other), found->full_runs > 1 ? "none" : "not one",
+                 found->full_runs, found->full_runs > 1 ? "s" : "", rate);
     } else {
-        snprintf(found->text, sizeof found->text,
-                 "%.4g queries/s by trials alone, no full run was made%s; %s", found->qps, failed,
-                 sure);
+        snprintf(text, size, "%s queries/s by trials alone, no full run was made%s; %s", rate,
+                 failed, sure);
     }
 }
 

@@ -6,6 +6,8 @@
 #include "result/result.h"
 #include "result/text.h"
 
+#define NARROW_COLUMNS 60
+
 static const struct {
     const char *name, *text;
 } tests[VT_AUDIT_TESTS] = {
@@ -37,6 +39,13 @@ static void put_check(FILE *out, const struct vt_result_audit *audit, const char
     const int width = 50;
     const char *word = verdict == VT_AUDIT_NOT_APPLICABLE ? "n/a" : vt_audit_verdict_text(verdict);
 
+    if (columns < NARROW_COLUMNS) {
+        char line[640];
+        snprintf(line, sizeof line, "%s %s, %s: %s; %s", vt_audit_test_name(audit->test),
+                 vt_scenario_name(audit->scenario), what, word, text);
+        vt_text_print_wrapped(out, line, 0, 2, columns);
+        return;
+    }
     fprintf(out, "%-9s%-15s%-14s%-6s", vt_audit_test_name(audit->test),
             vt_scenario_name(audit->scenario), what, word);
     if (columns >= 2 * width) {
@@ -53,7 +62,9 @@ void vt_result_print_audits(const struct vt_result *result, FILE *out, int colum
     if (result->n_audits == 0) {
         return;
     }
-    fprintf(out, "%-9s%-15s%-14s%s\n", "test", "scenario", "compared", "verdict");
+    if (columns >= NARROW_COLUMNS) {
+        fprintf(out, "%-9s%-15s%-14s%s\n", "test", "scenario", "compared", "verdict");
+    }
     for (uint32_t i = 0; i < result->n_audits; i++) {
         const struct vt_result_audit *audit = &result->audits[i];
         if (audit->text[0] != '\0') {

@@ -248,7 +248,7 @@ static void stalls_do_not_mislead(void **state)
         .servers = 1, .service_ns = 200 * US, .stall_gap_ns = 5 * S, .stall_ns = 5 * MS};
     struct tally tally = try_seeds(&noisy, 2 * MS, SEEDS, 0.18, 0.04);
     assert_true(tally.near >= SEEDS * 95 / 100);
-    assert_true(tally.confirmed >= SEEDS * 95 / 100);
+    assert_true(tally.confirmed >= SEEDS * 90 / 100);
     assert_int_equal(tally.in_budget, SEEDS);
 }
 
