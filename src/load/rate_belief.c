@@ -14,6 +14,7 @@
 #define SHARE_LEAST 1e-7
 #define BATCHES     10
 #define USUAL_BURST 16.0 /* until a run showed one */
+#define BURST_NEWS  0.1  /* a smaller change of what is usual changes nothing */
 #define MANY        0.3  /* a share beyond which a burst has no end within a run */
 
 static const double steepness[] = {4, 8, 16, 32};
@@ -145,11 +146,16 @@ bool vt_rate_belief_add(struct vt_rate_belief *belief, const struct vt_rate_evid
         return false;
     }
     belief->runs[belief->n_runs++] = *evidence;
-    /* From the start: what is known of bursts now bears on earlier runs too. */
     double usual = usual_burst(belief);
-    start_over(belief);
-    for (uint32_t i = 0; i < belief->n_runs; i++) {
-        multiply_in(belief, &belief->runs[i], usual);
+    uint32_t from = belief->n_runs - 1;
+    if (fabs(usual - belief->usual_burst) > BURST_NEWS * belief->usual_burst) {
+        /* From the start: what is known of bursts now bears on earlier runs too. */
+        start_over(belief);
+        belief->usual_burst = usual;
+        from = 0;
+    }
+    for (uint32_t i = from; i < belief->n_runs; i++) {
+        multiply_in(belief, &belief->runs[i], belief->usual_burst);
     }
     return true;
 }

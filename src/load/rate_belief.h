@@ -44,6 +44,7 @@ struct vt_rate_belief {
     double start_qps;
     struct vt_rate_evidence runs[VT_RATE_RUNS];
     uint32_t n_runs;
+    double usual_burst; /* that the mass was reckoned with */
 };
 
 /* VT_ERR_MEMORY. Release also after a failure. */
