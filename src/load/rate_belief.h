@@ -16,6 +16,9 @@
  * The belief starts broad around an estimate (a factor of e^2 either way) and has every run
  * multiplied in, as in Bayesian adaptive estimation of thresholds (Watson & Pelli 1983, "QUEST").
  *
+ * How far to trust it: on simulated queues (M/D/1, M/M/4; tests/load/test_rate_search.c) the middle
+ * 90 % of the belief hold the rate that theory gives in 82 to 90 searches of 100.
+ *
  * Threading: one thread at a time.
  */
 #ifndef VT_LOAD_RATE_BELIEF_H
