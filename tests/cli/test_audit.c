@@ -178,18 +178,23 @@ static void quality_decides_where_answers_differ(void **state)
 static void a_table_shows_numbers_and_limits(void **state)
 {
     (void)state;
-    struct outcome outcome = vatio("audit", "digits", "--engine", VT_TEST_FAULT, "--duration",
-                                   "100ms", "-s", "offline", "--test", "all", NULL);
-
-    /* The null engine's answers are wrong: quality fails, whatever the tests say. */
-    assert_int_equal(outcome.code, 1);
-    assert_non_null(strstr(outcome.out, "TEST01   Offline        responses     pass"));
-    assert_non_null(strstr(outcome.out, "TEST04   Offline        performance"));
-    assert_non_null(strstr(outcome.out, "(allowed: \xc2\xb1"
-                                        "10 %)"));
-    assert_non_null(strstr(outcome.out, "TEST06   Offline        -             n/a"));
-    assert_non_null(strstr(outcome.out, "it compares tokens"));
-    outcome_free(&outcome);
+    bool limits = false;
+    for (int chance = 0; chance < CHANCES && !limits; chance++) {
+        struct outcome outcome =
+            vatio("audit", "digits", "--engine", VT_TEST_FAULT, "--engine-option", "delay-us=1000",
+                  "--duration", "100ms", "-s", "offline", "--test", "all", NULL);
+        /* The null engine's answers are wrong: quality fails, whatever the tests say. */
+        assert_int_equal(outcome.code, 1);
+        assert_non_null(strstr(outcome.out, "TEST01   Offline        responses     pass"));
+        assert_non_null(strstr(outcome.out, "TEST04   Offline        performance"));
+        assert_non_null(strstr(outcome.out, "TEST06   Offline        -             n/a"));
+        assert_non_null(strstr(outcome.out, "it compares tokens"));
+        /* A disturbed run may be too short to be valid; then there are no numbers. */
+        limits = strstr(outcome.out, "(allowed: \xc2\xb1"
+                                     "10 %)") != NULL;
+        outcome_free(&outcome);
+    }
+    assert_true(limits);
 }
 
 static void nothing_that_applies_is_no_pass(void **state)
