@@ -18,6 +18,14 @@ static const struct vt_verb verbs[] = {
     {"run", "MODEL [options]", "measure a model under the MLPerf scenarios",
      "MODEL is the name of a built-in model or the path of an ONNX file.", vt_job_options,
      vt_verb_run},
+    {"audit", "MODEL [options]", "run MLPerf's compliance tests on a model",
+     "First the scenarios are measured as `vatio run` does, accuracy under each; then one more run "
+     "a\n"
+     "test and scenario, under the test's settings, is compared with them. TEST01: performance "
+     "mode\n"
+     "gives the answers of the accuracy run, and logging some of them costs no speed. TEST04: the\n"
+     "same sample again and again is no faster. TEST06: tokens are consistent.",
+     vt_job_options, vt_verb_audit},
     {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",

@@ -111,6 +111,9 @@ static void print_estimate(void *ctx, const struct vt_result *result, int64_t to
                   vt_duration_text(total_ns, duration, sizeof duration));
     printer->line_open = false;
     print_parts(printer->out, result->engine_description, result->workload_description, 0);
+    if (result->rate_plan[0] != '\0') {
+        (void)fprintf(printer->out, "\n%s", result->rate_plan);
+    }
     (void)fputc('\n', printer->out);
     (void)fflush(printer->out);
 }
@@ -193,7 +196,7 @@ int vt_cli_run_job(const struct vt_options *options, const char *model)
     return code;
 }
 
-int vt_verb_run(int argc, const char *const *argv)
+int vt_cli_run_verb(int argc, const char *const *argv, const char *default_tests)
 {
     struct vt_job job;
     struct vt_options options = {0};
@@ -209,15 +212,26 @@ int vt_verb_run(int argc, const char *const *argv)
         return vt_cli_fail(&err);
     }
     const char *model = options.n_positional > 0 ? options.positional[0] : job.model;
-    if (options.n_positional > 1) {
-        code = vt_cli_usage("run: '%s' is one argument too many, one MODEL is measured at a time",
-                            options.positional[1]);
+    if (default_tests == NULL && job.tests != NULL) {
+        code = vt_cli_usage("run: --test is an option of 'vatio audit'");
+    } else if (options.n_positional > 1) {
+        code = vt_cli_usage("%s: '%s' is one argument too many, one MODEL is measured at a time",
+                            argv[0], options.positional[1]);
     } else if (model == NULL || model[0] == '\0') {
-        code = vt_cli_usage("run: a model is needed, as in 'vatio run digits' (vatio list names "
-                            "the built-in ones)");
+        code = vt_cli_usage("%s: a model is needed, as in 'vatio %s digits' (vatio list names "
+                            "the built-in ones)",
+                            argv[0], argv[0]);
     } else {
+        if (job.tests == NULL) {
+            job.tests = default_tests;
+        }
         code = vt_cli_run_job(&options, model);
     }
     vt_options_release(&options);
     return code;
+}
+
+int vt_verb_run(int argc, const char *const *argv)
+{
+    return vt_cli_run_verb(argc, argv, NULL);
 }

@@ -63,23 +63,4 @@ enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct
                            struct vt_error *err, struct vt_load_report **ret_report) VT_NODISCARD;
 void vt_load_report_free(struct vt_load_report *report); /* accepts NULL */
 
-/* The search for the highest valid Server rate. */
-struct vt_rate_search {
-    struct vt_load_settings
-        settings;      /* of Server; server_target_qps is where to start, 0: unknown */
-    int64_t trial_ns;  /* length of one trial run */
-    int64_t budget_ns; /* for all trials together */
-};
-struct vt_rate_found {
-    double qps;        /* the highest rate that a trial passed; 0: none did */
-    double failed_qps; /* the lowest rate that failed; 0: none did */
-    uint32_t trials;
-    bool interrupted;
-};
-/* Brackets by doubling and halving, then bisects to within 5 %. Same errors as vt_load_run. */
-enum vt_status vt_load_find_rate(const struct vt_rate_search *search, const struct vt_sut *sut,
-                                 const struct vt_qsl *qsl, struct vt_load_control *control,
-                                 struct vt_error *err,
-                                 struct vt_rate_found *ret_found) VT_NODISCARD;
-
 #endif

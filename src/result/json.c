@@ -354,6 +354,37 @@ static json_t *failure_value(const struct vt_error *failure)
     return object_end(&json);
 }
 
+static json_t *known_rate(double qps)
+{
+    return qps > 0 ? real_value(qps) : json_null();
+}
+
+/* How the rate was searched for and how sure it is; null where it was given. */
+static json_t *rate_search_value(const struct vt_result_entry *entry)
+{
+    static const char *const outcomes[] = {"confirmed", "unconfirmed", "none"};
+    const struct vt_rate_found *rate = &entry->rate;
+
+    if (!entry->rate_found) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "outcome", text_value(outcomes[rate->outcome]));
+    put(&json, "confirmed_qps", known_rate(rate->outcome == VT_RATE_CONFIRMED ? rate->qps : 0));
+    put(&json, "failed_qps", known_rate(rate->failed_qps));
+    put(&json, "edge_low_qps", known_rate(rate->low_qps));
+    put(&json, "edge_high_qps", known_rate(rate->high_qps));
+    put(&json, "edge_confidence_percent", json_integer(90));
+    put(&json, "trials", count_value(rate->trials));
+    put(&json, "full_runs", count_value(rate->full_runs));
+    put(&json, "full_runs_valid", count_value(rate->full_valid));
+    put(&json, "spent_ns", json_integer(rate->spent_ns));
+    put(&json, "budget_ns", json_integer(rate->budget_ns));
+    put(&json, "out_of_time", json_boolean(rate->out_of_time));
+    put(&json, "text", text_value(rate->text));
+    return object_end(&json);
+}
+
 static json_t *entry_value(const struct vt_result *result, const struct vt_result_entry *entry)
 {
     struct object json = object_begin();
@@ -367,6 +398,9 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     put(&rules, "reasons", reasons_value(&entry->rules));
     put(&json, "rules", object_end(&rules));
     put(&json, "failure", failure_value(&entry->failure));
+    if (entry->scenario == VT_SERVER && entry->mode == VT_PERFORMANCE) {
+        put(&json, "rate_search", rate_search_value(entry));
+    }
     if (entry->report == NULL) {
         return object_end(&json);
     }
@@ -374,7 +408,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     if (entry->scenario == VT_SERVER) {
         put(&json, "target_qps", real_value(entry->target_qps));
         put(&json, "target_qps_found", json_boolean(entry->rate_found));
-        put(&json, "rate_trials", count_value(entry->rate_trials));
+        put(&json, "rate_trials", count_value(entry->rate.trials));
     }
     put(&json, "batch_max", count_value(entry->batch_max));
     put(&json, "requests", count_value(entry->requests));
@@ -383,13 +417,83 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     return object_end(&json);
 }
 
+static json_t *audit_performance_value(const struct vt_audit_performance *p)
+{
+    if (!p->judged) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "verdict", text_value(vt_audit_verdict_text(p->verdict)));
+    put(&json, "reference", real_value(p->reference));
+    put(&json, "test", real_value(p->test));
+    put(&json, "unit", text_value(p->unit));
+    put(&json, "tolerance_percent", real_value(p->tolerance * 100));
+    put(&json, "both_sides", json_boolean(p->both_sides));
+    put(&json, "text", text_value(p->text));
+    return object_end(&json);
+}
+
+static json_t *audit_accuracy_value(const struct vt_audit_accuracy *a)
+{
+    if (!a->judged) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "verdict", text_value(vt_audit_verdict_text(a->verdict)));
+    put(&json, "reference_entries", count_value(a->reference_entries));
+    put(&json, "entries", count_value(a->entries));
+    put(&json, "matched", count_value(a->matched));
+    put(&json, "missing", count_value(a->missing));
+    put(&json, "mismatches", count_value(a->mismatches));
+    put(&json, "first_byte_mismatches", count_value(a->first_mismatches));
+    put(&json, "by_quality", json_boolean(a->by_quality));
+    put(&json, "quality", a->by_quality ? real_value(a->quality) : json_null());
+    put(&json, "reference_quality", a->by_quality ? real_value(a->reference_quality) : json_null());
+    put(&json, "delta_percent", a->by_quality ? real_value(a->delta * 100) : json_null());
+    put(&json, "text", text_value(a->text));
+    return object_end(&json);
+}
+
+static json_t *audit_tokens_value(const struct vt_audit_tokens *t)
+{
+    if (!t->judged) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "verdict", text_value(vt_audit_verdict_text(t->verdict)));
+    put(&json, "entries", count_value(t->entries));
+    put(&json, "first_token", t->first_token_skipped ? json_null() : json_boolean(t->first_token));
+    put(&json, "end_of_sequence", json_boolean(t->end_of_sequence));
+    put(&json, "length", json_boolean(t->length));
+    put(&json, "text", text_value(t->text));
+    return object_end(&json);
+}
+
+static json_t *audit_value(const struct vt_result_audit *audit)
+{
+    struct object json = object_begin();
+
+    put(&json, "test", text_value(vt_audit_test_name(audit->test)));
+    put(&json, "scenario", text_value(vt_scenario_key(audit->scenario)));
+    put(&json, "verdict", text_value(vt_audit_verdict_text(audit->verdict)));
+    put(&json, "text", audit->text[0] != '\0' ? text_value(audit->text) : json_null());
+    put(&json, "attempts", count_value(audit->attempts));
+    put(&json, "accuracy", audit_accuracy_value(&audit->accuracy));
+    put(&json, "performance", audit_performance_value(&audit->performance));
+    put(&json, "tokens", audit_tokens_value(&audit->tokens));
+    return object_end(&json);
+}
+
 static json_t *result_value(const struct vt_result *result)
 {
     struct object root = object_begin();
-    json_t *entries = json_array();
+    json_t *entries = json_array(), *audits = json_array();
 
     for (uint32_t i = 0; i < result->n_entries; i++) {
         entries = array_of(entries, entry_value(result, &result->entries[i]));
+    }
+    for (uint32_t i = 0; i < result->n_audits; i++) {
+        audits = array_of(audits, audit_value(&result->audits[i]));
     }
     put(&root, "schema_version", json_integer(VT_RESULT_SCHEMA_VERSION));
     put(&root, "tool", tool_value());
@@ -403,6 +507,7 @@ static json_t *result_value(const struct vt_result *result)
     put(&root, "workload", workload_value(result));
     put(&root, "job", job_value(result->options));
     put(&root, "results", entries);
+    put(&root, "audits", audits);
     return object_end(&root);
 }
 

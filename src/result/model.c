@@ -23,7 +23,26 @@ void vt_result_release(struct vt_result *result)
         vt_load_report_free(result->entries[i].report);
         result->entries[i].report = NULL;
     }
+    for (uint32_t i = 0; i < VT_AUDITS_MAX; i++) {
+        vt_load_report_free(result->audits[i].report);
+        result->audits[i].report = NULL;
+    }
     result->n_entries = 0;
+    result->n_audits = 0;
+}
+
+/* Nothing was tested where no test applied. */
+static bool audits_pass(const struct vt_result *result)
+{
+    uint32_t passed = 0;
+
+    for (uint32_t i = 0; i < result->n_audits; i++) {
+        if (result->audits[i].verdict == VT_AUDIT_FAIL) {
+            return false;
+        }
+        passed += result->audits[i].verdict == VT_AUDIT_PASS;
+    }
+    return passed > 0 || result->n_audits == 0;
 }
 
 bool vt_result_valid(const struct vt_result *result)
@@ -35,7 +54,7 @@ bool vt_result_valid(const struct vt_result *result)
             return false;
         }
     }
-    return result->n_entries > 0;
+    return result->n_entries > 0 && audits_pass(result);
 }
 
 int vt_result_exit_code(const struct vt_result *result)

@@ -16,9 +16,13 @@
 #include "base/options.h"
 #include "core/report.h"
 #include "core/workload.h"
+#include "load/rate_search.h"
+#include "result/audit.h"
 
 #define VT_RESULT_SCHEMA_VERSION 1
 #define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * 2) /* a performance and an accuracy phase each */
+
+#define VT_AUDITS_MAX (VT_SCENARIO_COUNT * VT_AUDIT_TESTS)
 
 /* One scenario in one mode. */
 struct vt_result_entry {
@@ -35,9 +39,9 @@ struct vt_result_entry {
     struct vt_quality quality;
     bool rate_found; /* Server: target_qps was searched for */
     double target_qps;
-    uint32_t rate_trials;
-    uint64_t requests;  /* of the engine */
-    uint64_t batch_max; /* --batch in effect */
+    struct vt_rate_found rate; /* how it was searched for and how sure it is; no report in it */
+    uint64_t requests;         /* of the engine */
+    uint64_t batch_max;        /* --batch in effect */
 };
 
 struct vt_result {
@@ -60,15 +64,19 @@ struct vt_result {
     uint32_t batch, lanes, threads;
     bool official;                    /* the rule's durations and counts */
     bool partial;                     /* interrupted */
+    char rate_plan[192];              /* how Server's rate will be searched; empty: it is given */
     char energy_text[192];            /* why energy is unmeasured and what to do */
     const struct vt_options *options; /* echoed as the job */
     struct vt_result_entry entries[VT_RESULTS_MAX];
     uint32_t n_entries;
+    struct vt_result_audit audits[VT_AUDITS_MAX];
+    uint32_t n_audits;
 };
 
 void vt_result_init(struct vt_result *result);
 void vt_result_release(struct vt_result *result);
-/* Whether every entry ran and is valid and no quality target was missed. */
+/* Whether every entry ran and is valid, no quality target was missed and no audit failed or all of
+ * them did not apply. */
 VT_API bool vt_result_valid(const struct vt_result *result);
 /* The exit code of the program for this result: 0, 1 or 130; when an entry failed, the code of that
  * failure, 4 where it has none of its own. */
@@ -81,6 +89,9 @@ VT_API enum vt_status vt_result_json(const struct vt_result *result, struct vt_e
 /* The parts that a terminal shows, in the order in which they become known. `columns` is the
  * width; at least 40. Nothing is coloured. */
 VT_API void vt_result_print_table(const struct vt_result *result, FILE *out, int columns);
+
+/* The part of it that compliance tests are; nothing without them. */
+void vt_result_print_audits(const struct vt_result *result, FILE *out, int columns);
 
 /* Three to four significant digits with thousands separators: "212,400", "0.0071". */
 VT_API char *vt_number_text(double value, char *text, size_t size);

@@ -422,6 +422,17 @@ static void put_rules(const struct vt_result *result, FILE *out, int columns)
              columns);
 }
 
+/* How sure a found rate is; where none was found, the reasons say it. */
+static void put_rate(const struct vt_result *result, FILE *out, int columns)
+{
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_result_entry *entry = &result->entries[i];
+        if (entry->rate_found && entry->rate.outcome == VT_RATE_CONFIRMED) {
+            put_item(out, "server rate", entry->rate.text, columns);
+        }
+    }
+}
+
 static void put_energy(const struct vt_result *result, FILE *out, int columns)
 {
     char text[256];
@@ -441,9 +452,11 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     columns = columns < MIN_COLUMNS ? MIN_COLUMNS : columns;
     put_quality(result, out, columns);
     put_scenarios(result, out, columns);
+    vt_result_print_audits(result, out, columns);
     if (result->partial) {
         put_item(out, "partial", "interrupted: what is shown was measured until then", columns);
     }
+    put_rate(result, out, columns);
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);

@@ -32,7 +32,12 @@ static const struct vt_option options[] = {
     {"user-conf", 0, VT_OPTION_TEXT, FIELD(user_conf), "What to run", "FILE", 0, 0, NULL, NULL,
      "a user.conf, over that; options that are given win over both"},
     {"audit-conf", 0, VT_OPTION_TEXT, FIELD(audit_conf), "What to run", "FILE", 0, 0, NULL, NULL,
-     "a compliance test's audit.config, over everything"},
+     "a compliance test's audit.config, over everything; with vatio audit, over the test's run "
+     "only, "
+     "in place of the built-in one"},
+    {"test", 0, VT_OPTION_TEXT, FIELD(tests), "What to run", "NAME[,NAME]", 0, 0, NULL, NULL,
+     "vatio audit, and job files: the compliance tests, TEST01, TEST04, TEST06 or all (default of "
+     "vatio audit: TEST01,TEST04)"},
     {"duration", 'd', VT_OPTION_DURATION, FIELD(duration_ns), "What to run", "T", 1e6, 8.64e13,
      NULL, "3s", "run each scenario for at least so long"},
     {"max-duration", 0, VT_OPTION_DURATION, FIELD(max_duration_ns), "What to run", "T", 1e6,

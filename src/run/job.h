@@ -19,6 +19,7 @@ struct vt_job {
     const char *mlperf_conf;
     const char *user_conf;
     const char *audit_conf;
+    const char *tests; /* of vatio audit; NULL: none */
     int64_t duration_ns;
     int64_t max_duration_ns;
     int64_t min_query_count; /* 0: what early stopping needs */

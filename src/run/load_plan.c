@@ -242,7 +242,7 @@ static enum vt_status plan_scenario(struct making *making, enum vt_scenario scen
         apply_arrivals(making, &next);
         status = apply_sets(making, &next, err);
     }
-    if (status == VT_OK && job->audit_conf != NULL) {
+    if (status == VT_OK && job->audit_conf != NULL && job->tests == NULL) {
         status = vt_conf_apply_file(&next, VT_CONF_AUDIT, job->audit_conf, making->audit_model,
                                     warnings, err);
     }

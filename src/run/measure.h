@@ -4,6 +4,7 @@
 #define VT_RUN_MEASURE_H
 
 #include "load/load.h"
+#include "load/rate_search.h"
 #include "result/result.h"
 #include "run/run.h"
 #include "run/scenario.h"
@@ -30,5 +31,35 @@ enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err
 enum vt_status vt_measure_scenario(struct vt_measure *measure, enum vt_scenario scenario,
                                    enum vt_mode mode, struct vt_error *err,
                                    struct vt_result_entry *ret_entry) VT_NODISCARD;
+
+/* --- for the files of this room that put scenarios on ------------------------------------------
+ */
+
+void vt_measure_phase_begin(struct vt_measure *measure, const char *name, int64_t expected_ns,
+                            uint64_t samples);
+void vt_measure_phase_end(struct vt_measure *measure);
+/* One run of load, within a phase. */
+enum vt_status vt_measure_load(struct vt_measure *measure, const struct vt_load_settings *settings,
+                               struct vt_error *err,
+                               struct vt_load_report **ret_report) VT_NODISCARD;
+/* The entry owns the report and has its verdict. */
+void vt_measure_adopt(struct vt_result_entry *entry, struct vt_load_report *report);
+/* Makes the entry invalid and says why. */
+void vt_measure_add_reason(struct vt_result_entry *entry, const char *text);
+
+/* Offline with a query of the right size, which takes more than one run to find. */
+enum vt_status vt_measure_offline(struct vt_measure *measure, struct vt_load_settings *settings,
+                                  struct vt_error *err,
+                                  struct vt_load_report **ret_report) VT_NODISCARD;
+
+/* The search for Server's rate with these settings: trials, budget, where it starts. */
+struct vt_rate_search vt_measure_rate_search(const struct vt_probe *probe,
+                                             const struct vt_load_settings *settings);
+/* "Server: …" for the first lines: how the rate will be searched and how long at most. */
+void vt_measure_rate_plan(const struct vt_rate_search *search, char *text, size_t size);
+/* Searches and confirms Server's rate, and judges the entry. */
+enum vt_status vt_measure_server_rate(struct vt_measure *measure,
+                                      const struct vt_load_settings *settings, struct vt_error *err,
+                                      struct vt_result_entry *entry) VT_NODISCARD;
 
 #endif

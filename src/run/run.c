@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/topology.h"
 #include "graph/inspect.h"
+#include "run/audit.h"
 #include "run/measure.h"
 #include "run/qsl.h"
 #include "run/save.h"
@@ -22,6 +23,8 @@ struct run {
     struct vt_measure measure;
     struct vt_save save;
     bool wanted[VT_SCENARIO_COUNT];
+    bool audits; /* compliance tests come behind the runs */
+    struct vt_audit_wanted tests;
 };
 
 static uint32_t count_wanted(const struct run *run)
@@ -85,13 +88,37 @@ static void describe_session(struct run *run)
 static bool wants_accuracy(const struct run *run, int i)
 {
     enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
+    if (run->audits && run->tests.test[VT_TEST01]) {
+        return run->wanted[i]; /* its responses are compared, whatever can be said of them */
+    }
     return run->wanted[i] && mode != VT_JOB_PERFORMANCE && run->session.info.has_quality;
 }
 
 static bool wants_performance(const struct run *run, int i)
 {
     enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
-    return run->wanted[i] && mode != VT_JOB_ACCURACY;
+    return run->wanted[i] && (mode != VT_JOB_ACCURACY || run->audits);
+}
+
+/* Else it is measured once: it depends little on the scenario. */
+static bool accuracy_everywhere(const struct run *run)
+{
+    return run->job.official || (run->audits && run->tests.test[VT_TEST01]);
+}
+
+/* What the first lines say of a search for Server's rate. */
+static void describe_rate_plan(struct run *run)
+{
+    struct vt_load_settings settings;
+
+    if (!wants_performance(run, VT_SERVER)) {
+        return;
+    }
+    vt_scenario_settings(&run->session, &run->measure.probe, VT_SERVER, VT_PERFORMANCE, &settings);
+    if (settings.server_target_qps <= 0 && settings.arrivals != VT_ARRIVALS_TRACE) {
+        struct vt_rate_search search = vt_measure_rate_search(&run->measure.probe, &settings);
+        vt_measure_rate_plan(&search, run->result.rate_plan, sizeof run->result.rate_plan);
+    }
 }
 
 /* The sum over everything that is going to run. */
@@ -108,12 +135,15 @@ static int64_t estimate_total(const struct run *run)
                                  &settings);
             total += vt_scenario_expected_ns(&settings, &run->measure.probe,
                                              run->session.info.total_count);
-            accuracy = run->job.official;
+            accuracy = accuracy_everywhere(run);
         }
         if (wants_performance(run, i)) {
             vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_PERFORMANCE,
                                  &settings);
             total += vt_scenario_expected_ns(&settings, &run->measure.probe, 0);
+            if (run->audits) {
+                total += vt_audit_expected_ns(&run->tests, &settings, &run->measure.probe);
+            }
         }
     }
     return total;
@@ -146,13 +176,16 @@ static enum vt_status measure_all(struct run *run, struct vt_error *err)
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
         if (accuracy && wants_accuracy(run, i) && !run->result.partial) {
             status = measure_entry(run, (enum vt_scenario)i, VT_ACCURACY, err);
-            accuracy = run->job.official;
+            accuracy = accuracy_everywhere(run);
         }
     }
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
         if (wants_performance(run, i) && !run->result.partial) {
             status = measure_entry(run, (enum vt_scenario)i, VT_PERFORMANCE, err);
         }
+    }
+    if (status == VT_OK && run->audits && !run->result.partial) {
+        status = vt_audit_run(&run->measure, &run->tests, &run->save, &run->result, err);
     }
     return status;
 }
@@ -163,6 +196,10 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     const struct vt_run_events *events = run->measure.events;
 
     enum vt_status status = vt_job_scenarios(&run->job, err, run->wanted);
+    run->audits = run->job.tests != NULL;
+    if (status == VT_OK && run->audits) {
+        status = vt_audit_parse(run->job.tests, err, &run->tests);
+    }
     if (status == VT_OK) {
         status = vt_session_open(&run->session, &run->job, model, err);
     }
@@ -188,7 +225,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     if (status != VT_OK) {
         return status;
     }
-    if (run->job.mode == VT_JOB_ACCURACY && !run->session.info.has_quality) {
+    if (run->job.mode == VT_JOB_ACCURACY && !run->audits && !run->session.info.has_quality) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "--mode accuracy: workload %s has nothing to compare with; give it "
                             "labelled data, or --expect NAME=FILE",
@@ -200,6 +237,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
         return status;
     }
     describe_session(run);
+    describe_rate_plan(run);
     if (events->estimate != NULL) {
         events->estimate(events->ctx, &run->result, estimate_total(run));
     }

@@ -63,6 +63,17 @@ static void digits_runs_in_all_scenarios(void **state)
         assert_true(json_is_false(json_object_get(rules, "met")));
         assert_true(json_array_size(json_object_get(rules, "reasons")) > 0);
     }
+    /* How Server's rate was found, and how sure that is. */
+    json_t *server = result_of(root, "server", "performance");
+    json_t *search = json_object_get(server, "rate_search");
+    assert_true(number_of(search, "trials") >= 1);
+    assert_true(number_of(search, "spent_ns") > 0 && number_of(search, "budget_ns") > 0);
+    assert_true(strlen(json_string_value(json_object_get(search, "text"))) > 0);
+    if (json_is_true(json_object_get(server, "valid"))) {
+        assert_string_equal(json_string_value(json_object_get(search, "outcome")), "confirmed");
+        assert_true(number_of(search, "confirmed_qps") == number_of(server, "target_qps"));
+        assert_true(number_of(search, "full_runs_valid") >= 1);
+    }
     json_decref(root);
     outcome_free(&outcome);
     static const char *const files[] = {

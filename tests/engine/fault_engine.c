@@ -9,9 +9,12 @@
  *             tokens: no fault, a partial event comes before each answer, of 5 tokens a sample
  *   every     the fault befalls every N-th request (default 1: all)
  *   delay-us  how long wait() sleeps before it gives results
+ *   cache     yes: not for a request with the same inputs as the one before
+ *   wrong-if  a path: while something is there, answers are others
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/null/null.h"
@@ -32,7 +35,11 @@ struct fault_engine {
     enum fault fault;
     uint64_t every;
     int64_t delay_ns;
+    bool cache;
+    char *wrong_if;
 };
+
+#define OUTPUTS_MOST 8
 
 struct fault_lane {
     void *null;
@@ -40,6 +47,11 @@ struct fault_lane {
     bool again;        /* `repeated` waits to be given a second time */
     struct vt_event repeated;
     int64_t tokens[TOKEN_SAMPLES];
+    uint64_t inputs; /* of the last request: a hash */
+    bool known;      /* and of the one before */
+    struct vt_tensor wrong[OUTPUTS_MOST];
+    unsigned char *wrong_data;
+    size_t wrong_bytes;
 };
 
 static enum vt_status read_setting(struct fault_engine *engine, const struct vt_setting *setting,
@@ -58,6 +70,13 @@ static enum vt_status read_setting(struct fault_engine *engine, const struct vt_
     } else if (strcmp(setting->key, "delay-us") == 0) {
         engine->delay_ns = strtoll(setting->value, NULL, 10) * VT_NS_PER_US;
         return VT_OK;
+    } else if (strcmp(setting->key, "cache") == 0) {
+        engine->cache = strcmp(setting->value, "yes") == 0;
+        return VT_OK;
+    } else if (strcmp(setting->key, "wrong-if") == 0) {
+        free(engine->wrong_if);
+        engine->wrong_if = strdup(setting->value);
+        return VT_OK;
     }
     return vt_error_set(err, VT_ERR_USAGE, "engine fault cannot use setting '%s' = '%s'",
                         setting->key, setting->value);
@@ -68,6 +87,7 @@ static void fault_close(void *context)
     struct fault_engine *engine = context;
     if (engine != NULL) {
         vt_null_engine.close(engine->null);
+        free(engine->wrong_if);
         free(engine);
     }
 }
@@ -118,6 +138,7 @@ static void fault_lane_close(void *context, void *lane_context)
     struct fault_lane *lane = lane_context;
     if (lane != NULL) {
         vt_null_engine.lane_close(engine->null, lane->null);
+        free(lane->wrong_data);
         free(lane);
     }
 }
@@ -139,6 +160,19 @@ static enum vt_status fault_lane_open(void *context, uint32_t index, struct vt_e
     return VT_OK;
 }
 
+/* FNV-1a. */
+static uint64_t hash_inputs(const struct vt_request *request)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (uint32_t i = 0; i < request->n_inputs; i++) {
+        const unsigned char *data = request->inputs[i].data;
+        for (size_t k = 0; k < request->inputs[i].bytes; k++) {
+            hash = (hash ^ data[k]) * UINT64_C(1099511628211);
+        }
+    }
+    return hash;
+}
+
 static enum vt_status fault_submit(void *context, void *lane_context,
                                    const struct vt_request *requests, uint32_t n,
                                    struct vt_error *err)
@@ -148,7 +182,38 @@ static enum vt_status fault_submit(void *context, void *lane_context,
     if (engine->fault == SUBMIT_FAILS) {
         return vt_error_set(err, VT_ERR_ENGINE, "submit fails, as asked for");
     }
+    for (uint32_t i = 0; engine->cache && i < n; i++) {
+        uint64_t inputs = hash_inputs(&requests[i]);
+        lane->known = inputs == lane->inputs;
+        lane->inputs = inputs;
+    }
     return vt_null_engine.submit(engine->null, lane->null, requests, n, err);
+}
+
+/* All zeros but for the second element of floats, in the place of zeros. */
+static void answer_wrongly(struct fault_lane *lane, struct vt_event *event)
+{
+    const float one = 1;
+    uint32_t n = event->n_outputs < OUTPUTS_MOST ? event->n_outputs : OUTPUTS_MOST;
+    size_t most = 2 * sizeof one;
+    for (uint32_t i = 0; i < n; i++) {
+        most = event->outputs[i].bytes > most ? event->outputs[i].bytes : most;
+    }
+    if (most > lane->wrong_bytes) {
+        free(lane->wrong_data);
+        lane->wrong_data = calloc(1, most);
+        lane->wrong_bytes = lane->wrong_data != NULL ? most : 0;
+        if (lane->wrong_data == NULL) {
+            return;
+        }
+        memcpy(lane->wrong_data + sizeof one, &one, sizeof one);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        lane->wrong[i] = event->outputs[i];
+        lane->wrong[i].data = lane->wrong_data;
+    }
+    event->outputs = lane->wrong;
+    event->n_outputs = n;
 }
 
 /* Gives events[0 .. n) the faults that are due. Returns how many are left. */
@@ -217,7 +282,7 @@ static enum vt_status fault_wait(void *context, void *lane_context, uint32_t min
         *ret_n = 0;
         return VT_OK;
     }
-    if (engine->delay_ns > 0) {
+    if (engine->delay_ns > 0 && !lane->known) {
         int64_t until = vt_now_ns() + engine->delay_ns;
         vt_sleep_until_ns(until < deadline_ns ? until : deadline_ns, 0);
     }
@@ -233,6 +298,11 @@ static enum vt_status fault_wait(void *context, void *lane_context, uint32_t min
                                                 ret_events + n, &fresh);
     if (status != VT_OK) {
         return status;
+    }
+    if (engine->wrong_if != NULL && access(engine->wrong_if, F_OK) == 0) {
+        for (uint32_t i = 0; i < fresh; i++) {
+            answer_wrongly(lane, &ret_events[n + i]);
+        }
     }
     n += spoil(engine, lane, ret_events + n, fresh);
     if (n < min && n == 0) {

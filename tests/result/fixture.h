@@ -84,7 +84,17 @@ static inline void fixture_init(struct fixture *f)
     e->report->metric = (struct vt_metric){"completed_queries_per_second", "queries/s", 61300};
     e->rate_found = true;
     e->target_qps = 61500.25;
-    e->rate_trials = 9;
+    e->rate = (struct vt_rate_found){.outcome = VT_RATE_CONFIRMED,
+                                     .qps = 61500.25,
+                                     .failed_qps = 63000,
+                                     .low_qps = 60500,
+                                     .high_qps = 62800,
+                                     .trials = 9,
+                                     .full_runs = 2,
+                                     .full_valid = 1,
+                                     .spent_ns = 7500000000,
+                                     .budget_ns = 25000000000,
+                                     .text = "61500 queries/s confirmed by a full run"};
     e = fixture_add(f, VT_SINGLESTREAM, VT_PERFORMANCE);
     e->report->metric = (struct vt_metric){"latency_p90", "ns", 7100};
     e->report->early_stopping_estimate_ns = 7150;

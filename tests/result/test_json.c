@@ -113,6 +113,14 @@ static void test_fields(void **state)
     assert_string_equal(TEXT("results.2.scenario"), "server");
     assert_true(REAL("results.2.target_qps") == 61500.25);
     assert_true(json_is_true(at(root, "results.2.target_qps_found")));
+    assert_int_equal(INT("results.2.rate_trials"), 9);
+    assert_string_equal(TEXT("results.2.rate_search.outcome"), "confirmed");
+    assert_true(REAL("results.2.rate_search.confirmed_qps") == 61500.25);
+    assert_true(REAL("results.2.rate_search.failed_qps") == 63000);
+    assert_int_equal(INT("results.2.rate_search.full_runs"), 2);
+    assert_int_equal(INT("results.2.rate_search.full_runs_valid"), 1);
+    assert_int_equal(INT("results.2.rate_search.edge_confidence_percent"), 90);
+    assert_int_equal(json_array_size(at(root, "audits")), 0);
     assert_false(json_is_true(at(root, "results.2.rules.met")));
     assert_int_equal(json_array_size(at(root, "results.2.rules.reasons")), 1);
     assert_int_equal(json_array_size(at(root, "results.2.reasons")), 0);

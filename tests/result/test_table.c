@@ -219,12 +219,48 @@ static void test_verdicts(void **state)
     assert_int_equal(strlen(f.result.started_utc), strlen("2026-11-30T10:12:07Z"));
 }
 
+static void test_audits(void **state)
+{
+    struct fixture f;
+    char line[256];
+
+    (void)state;
+    fixture_init(&f);
+    f.result.audits[0] = (struct vt_result_audit){.test = VT_TEST01, .scenario = VT_SERVER};
+    struct vt_result_audit *audit = &f.result.audits[0];
+    audit->accuracy = (struct vt_audit_accuracy){.judged = true, .text = "all 40 are equal"};
+    audit->performance = (struct vt_audit_performance){
+        .judged = true, .verdict = VT_AUDIT_FAIL, .text = "80 queries/s, reference 100"};
+    audit->verdict = VT_AUDIT_FAIL;
+    f.result.audits[1] = (struct vt_result_audit){
+        .test = VT_TEST06, .verdict = VT_AUDIT_NOT_APPLICABLE, .text = "no tokens are counted"};
+    f.result.n_audits = 2;
+    char *table = fixture_table(&f, 110);
+    assert_non_null(strstr(table, "TEST01   Server         responses     pass        all 40 are"));
+    assert_non_null(
+        strstr(table, "TEST01   Server         performance   fail        80 queries/s"));
+    assert_non_null(strstr(table, "TEST06   Offline        -             n/a         no tokens"));
+    assert_non_null(line_of(table, "server rate", line, sizeof line));
+    free(table);
+    table = fixture_table(&f, 40);
+    assert_true(widest(table) <= 40);
+    assert_non_null(strstr(table, "TEST01 Server, performance: fail;"));
+    free(table);
+    assert_false(vt_result_valid(&f.result));
+    /* What does not apply is neither; nothing that applies is no pass. */
+    audit->performance.verdict = audit->verdict = VT_AUDIT_PASS;
+    assert_true(vt_result_valid(&f.result));
+    audit->verdict = VT_AUDIT_NOT_APPLICABLE;
+    assert_false(vt_result_valid(&f.result));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wide),           cmocka_unit_test(test_columns_align),
-        cmocka_unit_test(test_every_width),    cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_some_scenarios), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_audits),        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_columns_align), cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_reasons),       cmocka_unit_test(test_some_scenarios),
+        cmocka_unit_test(test_verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
