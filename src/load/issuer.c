@@ -417,8 +417,10 @@ static enum vt_status run_alone(struct vt_issuer *is, struct vt_error *err)
 /* Of Server each thread has followed the schedule to its end, or the run ended early. */
 static uint64_t generated_by_server(struct vt_issuer *is, int64_t *ret_duration_ns)
 {
-    /* Where a run is cut off long before its end, counting all the rest would take as long. */
-    const uint64_t most = is->queries + (UINT64_C(1) << 26);
+    /* Where a run is cut off long before its end, counting all the rest would take as long; and
+     * who stops a run does not want to wait for a number. */
+    const bool stopped = vt_issuer_end(is) == VT_END_STOPPED;
+    const uint64_t most = stopped ? 0 : is->queries + (UINT64_C(1) << 26);
     struct vt_schedule *schedule = &is->tracks[0].schedule;
     int64_t at;
     while (schedule->count < most && vt_schedule_next(schedule, &at)) {
