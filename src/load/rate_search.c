@@ -72,7 +72,7 @@ int64_t vt_rate_search_trial_ns(const struct vt_rate_search *search, double qps)
 {
     int64_t trial = duration_of(TRIAL_QUERIES / qps);
     int64_t most = vt_rate_search_full_ns(search, qps) / TRIAL_SHARE;
-    int64_t affordable = search->budget_ns / (2 * BUDGET_TRIALS);
+    int64_t affordable = search->budget_ns / (INT64_C(2) * BUDGET_TRIALS);
 
     trial = trial < most ? trial : most;
     if (search->budget_ns > 0 && trial > affordable) {

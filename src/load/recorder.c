@@ -179,7 +179,7 @@ enum vt_status vt_recorder_grow(struct vt_recorder *recorder, uint32_t track, ui
     uint64_t wanted = issued + n;
     if (recorder->whole_batch) {
         /* Offline has no moment to miss: large pages cost it less. */
-        const uint64_t large = 128 * 1024;
+        const uint64_t large = UINT64_C(128) * 1024;
         wanted = min_u64((wanted + large - 1) / large * large, RECORDS_MAX);
     }
     enum vt_status st = grow_columns(t, wanted, recorder->whole_batch, err);
