@@ -115,22 +115,42 @@ static size_t next_values(struct cursor *c, enum vt_time kind, int64_t values[BL
 
 /* --- All values ----------------------------------------------------------------------------- */
 
+/* A block's sum stays within 64 bits while its values are below this. */
+#define SUM_SAFE_NS (INT64_MAX / (2 * BLOCK))
+
+static __int128 sum_block(const int64_t *values, size_t n, bool safe)
+{
+    int64_t narrow = 0;
+    for (size_t i = 0; safe && i < n; i++) {
+        narrow += values[i];
+    }
+    __int128 wide = narrow;
+    for (size_t i = 0; !safe && i < n; i++) {
+        wide += values[i];
+    }
+    return wide;
+}
+
 static void scan_block(struct vt_order *order, const int64_t *values, size_t n, __int128 *sum)
 {
-    int64_t least = order->min_ns, most = order->max_ns;
-    uint64_t above = 0;
-    __int128 block_sum = 0; /* 50 million latencies of 200 s exceed 64 bits */
-    for (size_t i = 0; i < n; i++) {
+    if (n == 0) {
+        return;
+    }
+    int64_t least = values[0], most = values[0];
+    uint64_t above = values[0] > order->limit_ns, falls = values[0] < order->last_ns;
+    for (size_t i = 1; i < n; i++) {
         least = values[i] < least ? values[i] : least;
         most = values[i] > most ? values[i] : most;
         above += values[i] > order->limit_ns;
-        block_sum += values[i];
+        falls += values[i] < values[i - 1];
     }
-    order->min_ns = least;
-    order->max_ns = most;
+    *sum += sum_block(values, n, least > -SUM_SAFE_NS && most < SUM_SAFE_NS);
+    order->min_ns = least < order->min_ns ? least : order->min_ns;
+    order->max_ns = most > order->max_ns ? most : order->max_ns;
+    order->last_ns = values[n - 1];
+    order->rises &= falls == 0;
     order->above += above;
     order->n += n;
-    *sum += block_sum;
 }
 
 void vt_orders_scan(const struct vt_times *times, struct vt_order *orders, size_t n_orders)
@@ -146,6 +166,8 @@ void vt_orders_scan(const struct vt_times *times, struct vt_order *orders, size_
         orders[i].n_ranks = 0;
         orders[i].min_ns = INT64_MAX;
         orders[i].max_ns = INT64_MIN;
+        orders[i].last_ns = INT64_MIN;
+        orders[i].rises = true;
     }
     for (uint64_t at = 0; at < times->n; at += BLOCK) {
         for (size_t i = 0; i < n_orders; i++) {
@@ -229,10 +251,27 @@ static void search_free(struct vt_order *order)
     order->search = NULL;
 }
 
+/* Offline is issued, and often completed, in order: then a rank is the place of its record. */
+static bool stands_in_order(const struct vt_times *times, struct vt_order *order)
+{
+    bool latency = order->kind == VT_TIME_LATENCY;
+    if (!order->rises || order->n != times->n || !(latency || order->kind == VT_TIME_LATENESS)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < order->n_ranks; i++) {
+        const struct vt_sample_record *record = &times->records[order->ranks[i]];
+        order->values[i] = (latency ? record->done_ns : record->issued_ns) - record->scheduled_ns;
+    }
+    return true;
+}
+
 /* False when there is no memory. An order without a search is done. */
-static bool search_begin(struct vt_order *order)
+static bool search_begin(const struct vt_times *times, struct vt_order *order)
 {
     order->search = NULL;
+    if (stands_in_order(times, order)) {
+        return true;
+    }
     uint64_t span = (uint64_t)order->max_ns - (uint64_t)order->min_ns;
     if (order->n_ranks == 0 || span == 0) {
         for (uint32_t i = 0; i < order->n_ranks; i++) {
@@ -345,7 +384,7 @@ enum vt_status vt_orders_resolve(const struct vt_times *times, struct vt_order *
 {
     bool ok = true;
     for (size_t i = 0; i < n_orders; i++) {
-        ok &= search_begin(&orders[i]);
+        ok &= search_begin(times, &orders[i]);
     }
     while (ok && count_pass(times, orders, n_orders)) {
         for (size_t i = 0; i < n_orders && ok; i++) {

@@ -49,6 +49,8 @@ struct vt_order {
     uint64_t n;
     uint64_t above;
     int64_t min_ns, max_ns, mean_ns;
+    int64_t last_ns; /* the last value of the scan so far */
+    bool rises;      /* no value is below the one before it */
     /* Of ranks. */
     uint32_t n_ranks;
     uint64_t ranks[VT_RANKS_MAX];
