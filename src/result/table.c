@@ -83,8 +83,8 @@ static void fill_result_cell(const struct vt_result_entry *entry, struct row *ro
     if (entry->scenario == VT_SERVER && entry->rate_found) {
         snprintf(row->result_note, sizeof row->result_note, " (found)");
     } else if (entry->scenario == VT_MULTISTREAM) {
-        snprintf(row->result_note, sizeof row->result_note, " (%u samples)",
-                 (unsigned)report->settings.multi_stream_samples_per_query);
+        snprintf(row->result_note, sizeof row->result_note, " (%llu samples)",
+                 (unsigned long long)report->settings.multi_stream_samples_per_query);
     }
 }
 

@@ -75,8 +75,8 @@ static enum vt_status start_from_round(struct making *making, enum vt_scenario s
     *asked = *round;
     asked->mode = VT_PLAN_NO_MODE;
     asked->max_duration_ns = VT_PLAN_NO_TIME;
-    asked->single_stream_expected_latency_ns = VT_PLAN_NO_TIME;
-    asked->multi_stream_expected_latency_ns = VT_PLAN_NO_TIME;
+    asked->single_stream_expected_latency_ns = VT_PLAN_NO_RATE;
+    asked->multi_stream_expected_latency_ns = VT_PLAN_NO_RATE;
     asked->server_target_qps = VT_PLAN_NO_RATE;
     asked->offline_expected_qps = VT_PLAN_NO_RATE;
     asked->completion_timeout_ns = VT_PLAN_NO_TIME;
@@ -116,7 +116,7 @@ static void apply_amounts(const struct making *making, struct vt_load_settings *
         s->min_query_count = (uint64_t)job->min_query_count;
     }
     if (given(making, "samples-per-query")) {
-        s->multi_stream_samples_per_query = (uint32_t)job->samples_per_query;
+        s->multi_stream_samples_per_query = (uint64_t)job->samples_per_query;
     }
     if (given(making, "target-qps")) {
         s->server_target_qps = job->target_qps > 0 ? job->target_qps : VT_PLAN_NO_RATE;

@@ -77,12 +77,13 @@ static void fill_amounts(const struct vt_session *session, struct vt_load_settin
 static void fill_expectations(const struct vt_session *session, const struct vt_probe *probe,
                               struct vt_load_settings *s)
 {
-    if (s->single_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
-        s->single_stream_expected_latency_ns = probe->single_p90_ns > 0 ? probe->single_p90_ns : 1;
+    if (s->single_stream_expected_latency_ns < 0) {
+        s->single_stream_expected_latency_ns =
+            probe->single_p90_ns > 0 ? (double)probe->single_p90_ns : 1;
     }
-    if (s->multi_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
+    if (s->multi_stream_expected_latency_ns < 0) {
         s->multi_stream_expected_latency_ns =
-            (int64_t)(s->multi_stream_samples_per_query / probe->samples_per_s * 1e9) + 1;
+            (double)s->multi_stream_samples_per_query / probe->samples_per_s * 1e9 + 1;
     }
     if (s->offline_expected_qps <= 0) {
         s->offline_expected_qps = probe->samples_per_s;
@@ -161,7 +162,7 @@ int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,
         expected = at_least(expected, queries, single_ns);
         break;
     default:
-        expected = at_least(expected, queries, s->multi_stream_samples_per_query * sample_ns);
+        expected = at_least(expected, queries, (double)s->multi_stream_samples_per_query * sample_ns);
         break;
     }
     if (s->max_duration_ns > 0 && expected > s->max_duration_ns) {
