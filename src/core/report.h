@@ -159,6 +159,7 @@ struct vt_load_report {
     struct vt_load_settings settings; /* as they were asked for, with test05's changes */
     struct vt_load_effective effective;
     const char *sut_name;     /* borrowed from the sut */
+    int64_t sut_name_ns;      /* what asking the sut for it took */
     const char *qsl_name;     /* borrowed from the qsl */
     uint64_t qsl_total_count; /* as the library reported them */
     uint64_t qsl_performance_count;

@@ -136,7 +136,9 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     struct vt_load_report *r = &owned->report;
     r->settings = *is->settings;
     r->effective = *is->effective;
+    int64_t asked_ns = vt_recorder_now_ns(rec);
     r->sut_name = is->sut->name(is->sut->ctx);
+    r->sut_name_ns = vt_recorder_now_ns(rec) - asked_ns;
     r->qsl_name = qsl->name(qsl->ctx);
     r->qsl_total_count = qsl->total_count;
     r->qsl_performance_count = qsl->performance_count;

@@ -385,6 +385,18 @@ static json_t *rate_search_value(const struct vt_result_entry *entry)
     return object_end(&json);
 }
 
+static json_t *find_peak_value(const struct vt_result_peak *peak)
+{
+    if (peak->steps == 0) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "qps", known_rate(peak->qps));
+    put(&json, "bounded", json_boolean(peak->bounded));
+    put(&json, "runs", count_value(peak->steps));
+    return object_end(&json);
+}
+
 static json_t *entry_value(const struct vt_result *result, const struct vt_result_entry *entry)
 {
     struct object json = object_begin();
@@ -392,6 +404,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
 
     put(&json, "scenario", text_value(vt_scenario_key(entry->scenario)));
     put(&json, "mode", text_value(vt_mode_key(entry->mode)));
+    put(&json, "test_mode", text_value(vt_mode_name(entry->test_mode)));
     put(&json, "valid", json_boolean(entry->report != NULL && entry->valid));
     put(&json, "reasons", reasons_value(&entry->reasons));
     put(&rules, "met", json_boolean(entry->rules_met));
@@ -400,6 +413,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     put(&json, "failure", failure_value(&entry->failure));
     if (entry->scenario == VT_SERVER && entry->mode == VT_PERFORMANCE) {
         put(&json, "rate_search", rate_search_value(entry));
+        put(&json, "find_peak", find_peak_value(&entry->peak));
     }
     if (entry->report == NULL) {
         return object_end(&json);

@@ -74,7 +74,16 @@ int vt_result_exit_code(const struct vt_result *result)
 
 char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size)
 {
-    snprintf(text, size, "%s/%s%s", vt_scenario_key(entry->scenario), vt_mode_key(entry->mode),
-             entry->mode == VT_PERFORMANCE ? "/run_1" : "");
+    const char *scenario = vt_scenario_key(entry->scenario);
+
+    if (entry->test_mode == VT_FIND_PEAK) {
+        snprintf(text, size, "%s/%s", scenario, vt_mode_key(VT_FIND_PEAK));
+    } else if (entry->test_mode == VT_SUBMISSION) {
+        snprintf(text, size, "%s/%s/%s", scenario, vt_mode_key(VT_SUBMISSION),
+                 vt_mode_key(entry->mode));
+    } else {
+        snprintf(text, size, "%s/%s%s", scenario, vt_mode_key(entry->mode),
+                 entry->mode == VT_PERFORMANCE ? "/run_1" : "");
+    }
     return text;
 }

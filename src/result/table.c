@@ -80,7 +80,9 @@ static void fill_result_cell(const struct vt_result_entry *entry, struct row *ro
         snprintf(row->cell[CELL_RESULT], sizeof row->cell[CELL_RESULT], "%s %s",
                  vt_number_text(metric->value, number, sizeof number), metric->unit);
     }
-    if (entry->scenario == VT_SERVER && entry->rate_found) {
+    if (entry->peak.qps > 0) {
+        snprintf(row->result_note, sizeof row->result_note, " (peak)");
+    } else if (entry->scenario == VT_SERVER && entry->rate_found) {
         snprintf(row->result_note, sizeof row->result_note, " (found)");
     } else if (entry->scenario == VT_MULTISTREAM) {
         snprintf(row->result_note, sizeof row->result_note, " (%llu samples)",
@@ -425,8 +427,17 @@ static void put_rules(const struct vt_result *result, FILE *out, int columns)
 /* How sure a found rate is; where none was found, the reasons say it. */
 static void put_rate(const struct vt_result *result, FILE *out, int columns)
 {
+    char text[256], number[64];
+
     for (uint32_t i = 0; i < result->n_entries; i++) {
         const struct vt_result_entry *entry = &result->entries[i];
+        if (entry->peak.qps > 0) {
+            snprintf(text, sizeof text, "%s queries/s is the highest rate that held in %u runs%s",
+                     vt_number_text(entry->peak.qps, number, sizeof number),
+                     (unsigned)entry->peak.steps,
+                     entry->peak.bounded ? ", each taken at its word as LoadGen does" : "");
+            put_item(out, "server rate", text, columns);
+        }
         if (entry->rate_found && entry->rate.outcome == VT_RATE_CONFIRMED) {
             put_item(out, "server rate", entry->rate.text, columns);
         }

@@ -337,13 +337,6 @@ static enum vt_status plan_all(struct making *making, const char *model,
         warnings = wanted ? NULL : warnings;
         status = wanted ? status : VT_OK;
     }
-    for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
-        if (making->wanted[i] && plan->asked[i].mode == VT_FIND_PEAK) {
-            status = vt_error_set(err, VT_ERR_UNSUPPORTED,
-                                  "mode = 3 (FindPeakPerformance) is no mode of a job: "
-                                  "--target-qps auto finds the highest valid rate");
-        }
-    }
     return status;
 }
 
@@ -378,7 +371,9 @@ enum vt_job_mode vt_load_plan_mode(const struct vt_load_plan *plan, const struct
     case VT_ACCURACY:
         return VT_JOB_ACCURACY;
     case VT_SUBMISSION:
-        return VT_JOB_BOTH;
+        return VT_JOB_SUBMISSION;
+    case VT_FIND_PEAK:
+        return VT_JOB_FIND_PEAK;
     default:
         return (enum vt_job_mode)job->mode;
     }

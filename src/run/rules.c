@@ -180,6 +180,10 @@ void vt_rules_judge(const struct vt_session *session, struct vt_result_entry *en
             plan->benchmark[0] != '\0' ? plan->benchmark : vt_model_source_name(&session->source),
             plan->round, plan->benchmark[0] != '\0' ? " (see --benchmark)" : "");
     }
+    if (entry->test_mode == VT_FIND_PEAK) {
+        add(&entry->rules, "find-peak only looks for a rate (measure at it: --target-qps %.6g)",
+            entry->peak.qps);
+    }
     if (report != NULL && entry->mode == VT_PERFORMANCE) {
         judge_performance(session, report, &entry->rules);
     }
