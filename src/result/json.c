@@ -267,6 +267,68 @@ static json_t *limits_value(const struct vt_load_settings *settings)
     return object_end(&limits);
 }
 
+/* A limit that only Server has. */
+static json_t *server_limit(const struct vt_load_report *report, int64_t limit_ns)
+{
+    return report->settings.scenario == VT_SERVER ? json_integer(limit_ns) : json_null();
+}
+
+/* null where the run counts none. */
+static json_t *tokens_value(const struct vt_load_report *report)
+{
+    const struct vt_token_report *token = &report->token;
+    const struct vt_load_settings *s = &report->settings;
+    bool timed = token->first.max_ns > 0;
+
+    if (report->tokens == NULL) {
+        return json_null();
+    }
+    struct object json = object_begin();
+    put(&json, "total", count_value(token->tokens));
+    put(&json, "per_second",
+        token->tokens > 0 ? real_value(vt_result_token_rate(report)) : json_null());
+    put(&json, "first_token_ns", timed ? latency_value(&token->first) : json_null());
+    put(&json, "first_token_limit_ns", server_limit(report, s->server_ttft_latency_ns));
+    put(&json, "per_output_token_ns", timed ? latency_value(&token->per_output) : json_null());
+    put(&json, "per_output_token_limit_ns", server_limit(report, s->server_tpot_latency_ns));
+    put(&json, "errors", count_value(token->errors));
+    return object_end(&json);
+}
+
+/* What came up while the run went on, in order. */
+static json_t *notes_value(const struct vt_load_report *report)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < report->n_notes && i < VT_NOTES_MAX; i++) {
+        struct object note = object_begin();
+        put(&note, "at_ns", json_integer(report->notes[i].at_ns));
+        put(&note, "error", json_boolean(report->notes[i].is_error));
+        put(&note, "text", text_value(report->notes[i].text));
+        array = array_of(array, object_end(&note));
+    }
+    return array;
+}
+
+/* How queries came and where their records went. */
+static void put_manner(struct object *json, const struct vt_load_report *report)
+{
+    static const char *const arrivals[] = {"poisson", "constant", "trace"};
+    const struct vt_load_settings *s = &report->settings;
+
+    if (s->scenario == VT_SERVER) {
+        put(json, "arrivals", text_value(arrivals[s->arrivals]));
+        put(json, "issue_threads",
+            count_value(s->server_num_issue_query_threads > 1 ? s->server_num_issue_query_threads
+                                                              : 1));
+        put(json, "coalesced", json_boolean(s->server_coalesce_queries));
+    }
+    put(json, "record_bytes", count_value(report->record_bytes));
+    put(json, "spilled_bytes", count_value(report->spilled_bytes));
+    put(json, "notes", notes_value(report));
+    put(json, "notes_dropped", count_value(report->notes_dropped));
+}
+
 static json_t *early_stopping_value(const struct vt_load_report *report)
 {
     struct object json = object_begin();
@@ -319,18 +381,23 @@ static void put_report(struct object *json, const struct vt_load_report *report)
     put(json, "samples_completed", count_value(report->samples_completed));
     put(json, "samples_failed", count_value(report->samples_failed));
     put(json, "samples_lost", count_value(report->samples_lost));
+    put(json, "samples_late", count_value(report->samples_late));
     put(json, "samples_doubled", count_value(report->samples_doubled));
     put(json, "samples_invented", count_value(report->samples_invented));
     put(json, "first_failure",
         report->first_failure[0] != '\0' ? text_value(report->first_failure) : json_null());
+    put(json, "started_unix_ms", json_integer(report->start_unix_ms));
     put(json, "duration_ns", json_integer(report->duration_ns));
     put(json, "interrupted", json_boolean(report->interrupted));
     put(json, "capped", json_boolean(report->capped));
     put(&lateness, "p50", json_integer(report->lateness_p50_ns));
     put(&lateness, "p99", json_integer(report->lateness_p99_ns));
+    put(&lateness, "p99_9", json_integer(report->lateness_p99_9_ns));
     put(&lateness, "max", json_integer(report->lateness_max_ns));
     put(json, "issue_lateness_ns", object_end(&lateness));
     put(json, "early_stopping", early_stopping_value(report));
+    put(json, "tokens", tokens_value(report));
+    put_manner(json, report);
 }
 
 static json_t *energy_value(const struct vt_result *result)

@@ -72,6 +72,13 @@ int vt_result_exit_code(const struct vt_result *result)
     return vt_result_valid(result) ? 0 : 1;
 }
 
+double vt_result_token_rate(const struct vt_load_report *report)
+{
+    int64_t span_ns = report->settings.scenario == VT_OFFLINE ? report->latency.max_ns
+                                                              : report->last_query_done_ns;
+    return span_ns > 0 ? (double)report->token.tokens / ((double)span_ns / 1e9) : 0;
+}
+
 char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size)
 {
     const char *scenario = vt_scenario_key(entry->scenario);

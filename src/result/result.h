@@ -110,6 +110,10 @@ VT_API char *vt_count_text(uint64_t count, char *text, size_t size);
 /* A duration with a fitting unit: "0.03 ms", "7.1 µs", "12.3 s". */
 VT_API char *vt_duration_text(int64_t ns, char *text, size_t size);
 
+/* Tokens a second until the last-issued query was done, in Offline over the longest latency; 0
+ * where none were counted. */
+double vt_result_token_rate(const struct vt_load_report *report);
+
 /* Writes folder/result.json; the folder exists. VT_ERR_WRITE names what could not be written. */
 enum vt_status vt_result_write_json(const struct vt_result *result, const char *folder,
                                     struct vt_error *err) VT_NODISCARD;

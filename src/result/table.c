@@ -127,7 +127,7 @@ static void fill_row(const struct vt_result_entry *entry, struct row *row)
     }
     fill_result_cell(entry, row);
     snprintf(row->cell[CELL_VALID], sizeof row->cell[0], "%s", entry->valid ? "yes" : "no");
-    if (entry->scenario == VT_SERVER) {
+    if (entry->scenario == VT_SERVER && entry->report->tokens == NULL) {
         int64_t limit = entry->report->settings.server_target_latency_ns;
         snprintf(row->valid_note, sizeof row->valid_note, "  (limit %s)",
                  vt_duration_text(limit, number, sizeof number));
@@ -444,6 +444,50 @@ static void put_rate(const struct vt_result *result, FILE *out, int columns)
     }
 }
 
+/* "p50 1 ms, p99 2 ms (limit 100 ms)"; only Server has limits. */
+static char *token_latency_text(const struct vt_load_report *report,
+                                const struct vt_latency_stats *stats, int64_t limit_ns, char *text,
+                                size_t size)
+{
+    char p50[32], p99[32], limit[32];
+    int n = snprintf(text, size, "p50 %s, p99 %s", vt_duration_text(stats->p50_ns, p50, sizeof p50),
+                     vt_duration_text(stats->p99_ns, p99, sizeof p99));
+
+    if (report->settings.scenario == VT_SERVER && n > 0 && (size_t)n < size) {
+        snprintf(text + n, size - (size_t)n, " (limit %s)",
+                 vt_duration_text(limit_ns, limit, sizeof limit));
+    }
+    return text;
+}
+
+/* Tokens a second, to the first one, and from one to the next. */
+static void put_tokens(const struct vt_result *result, FILE *out, int columns)
+{
+    char text[512], number[64], first[128], further[128];
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_load_report *report = result->entries[i].report;
+        if (report == NULL || report->token.tokens == 0 ||
+            result->entries[i].mode != VT_PERFORMANCE) {
+            continue;
+        }
+        const struct vt_token_report *token = &report->token;
+        const struct vt_load_settings *s = &report->settings;
+        int n = snprintf(text, sizeof text, "%s: %s tokens/s",
+                         vt_scenario_name(result->entries[i].scenario),
+                         vt_number_text(vt_result_token_rate(report), number, sizeof number));
+        if (token->first.max_ns > 0 && n > 0 && (size_t)n < sizeof text) {
+            snprintf(text + n, sizeof text - (size_t)n, "; first token %s; each further %s",
+                     token_latency_text(report, &token->first, s->server_ttft_latency_ns, first,
+                                        sizeof first),
+                     token_latency_text(report, &token->per_output, s->server_tpot_latency_ns,
+                                        further, sizeof further));
+        }
+        put_item(out, shown++ == 0 ? "tokens" : "", text, columns);
+    }
+}
+
 static void put_energy(const struct vt_result *result, FILE *out, int columns)
 {
     char text[256];
@@ -468,6 +512,7 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
         put_item(out, "partial", "interrupted: what is shown was measured until then", columns);
     }
     put_rate(result, out, columns);
+    put_tokens(result, out, columns);
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);

@@ -60,6 +60,39 @@ static enum vt_status warm_up(struct vt_measure *measure, struct vt_error *err,
     return status;
 }
 
+static bool counts_tokens(const struct vt_measure *measure)
+{
+    for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+        bool wanted = measure->wanted == NULL || measure->wanted[i];
+        if (wanted && measure->session->plan->asked[i].use_token_latencies) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Learns from the probe's run; an error where no other run can do better. */
+static enum vt_status take_probe(struct vt_measure *measure, const struct vt_load_report *report,
+                                 struct vt_error *err)
+{
+    if (report->interrupted) {
+        return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
+    }
+    if (report->settings.use_token_latencies && report->token.tokens == 0 &&
+        report->samples_completed > report->samples_failed) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--tokens: engine %s tells no tokens of %s: leave --tokens out, give "
+                            "--no-tokens where a benchmark or a file asks for them, or take an "
+                            "engine that counts them",
+                            measure->session->engine_ref.ops.name,
+                            vt_model_source_name(&measure->session->source));
+    }
+    if (report->samples_completed > 0 && report->latency.p90_ns > 0) {
+        measure->probe.single_p90_ns = report->latency.p90_ns;
+    }
+    return VT_OK;
+}
+
 enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err)
 {
     struct vt_warm_up warm;
@@ -86,19 +119,14 @@ enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err
     settings.min_duration_ns = PROBE_NS;
     settings.min_query_count = PROBE_QUERIES;
     settings.max_duration_ns = PROBE_MOST_NS;
+    settings.use_token_latencies = counts_tokens(measure);
     status = vt_measure_load(measure, &settings, err, &report);
     if (status != VT_OK) {
         return status;
     }
-    if (report->samples_completed > 0 && report->latency.p90_ns > 0) {
-        probe->single_p90_ns = report->latency.p90_ns;
-    }
-    bool interrupted = report->interrupted;
+    status = take_probe(measure, report, err);
     vt_load_report_free(report);
-    if (interrupted) {
-        return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
-    }
-    return VT_OK;
+    return status;
 }
 
 /* The entry's verdict from its report. */

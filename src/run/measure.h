@@ -13,6 +13,7 @@
 
 struct vt_measure {
     struct vt_session *session;
+    const bool *wanted; /* scenarios of the job; NULL: any */
     const struct vt_qsl *qsl;
     struct vt_probe probe;
     struct vt_load_control *control;

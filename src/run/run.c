@@ -359,7 +359,7 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
     }
     run->job = *(const struct vt_job *)options->values;
     run->measure = (struct vt_measure){
-        .session = &run->session, .qsl = &run->qsl, .control = control, .events = events};
+        .session = &run->session, .wanted = run->wanted, .qsl = &run->qsl, .control = control, .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
         vt_save_discard(&run->save);
