@@ -370,6 +370,25 @@ static void a_trace_is_seconds_line_by_line(void **state)
     refused(arguments, VT_ERR_NOT_FOUND, "trace.csv");
 }
 
+static void modes_of_a_file_are_those_of_a_job(void **state)
+{
+    static const enum vt_job_mode modes[] = {VT_JOB_SUBMISSION, VT_JOB_ACCURACY, VT_JOB_PERFORMANCE,
+                                             VT_JOB_FIND_PEAK};
+    (void)state;
+    char text[64], arguments[256];
+    struct fixture f;
+    for (int mode = 0; mode < 4; mode++) {
+        (void)snprintf(text, sizeof text, "*.Server.mode = %d\n", mode);
+        const char *path = write_file("mode.conf", text);
+        (void)snprintf(arguments, sizeof arguments, "--user-conf %s", path);
+        open_job(&f, "mine.onnx", arguments);
+        assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), modes[mode]);
+        assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_OFFLINE), VT_JOB_BOTH);
+        close_job(&f);
+        (void)remove(path);
+    }
+}
+
 static void wrong_values_are_named(void **state)
 {
     (void)state;
@@ -388,8 +407,8 @@ static void wrong_values_are_named(void **state)
     refused("--set arrivals=trace", VT_ERR_USAGE, "--arrivals");
     refused("--target-qps soon", VT_ERR_USAGE, "nor 'auto'");
     refused("--user-conf nowhere.conf", VT_ERR_NOT_FOUND, "nowhere.conf");
-    const char *path = write_file("bad.conf", "*.*.mode = 3\n");
-    refused("--user-conf test_scenario_bad.conf", VT_ERR_UNSUPPORTED, "--target-qps auto");
+    const char *path = write_file("bad.conf", "*.*.mode = 4\n");
+    refused("--user-conf test_scenario_bad.conf", VT_ERR_FORMAT, "give 0 (submission)");
     (void)write_file("bad.conf", "*.Server.target_qsp = 3\n");
     open_job(&f, "mine.onnx", "--user-conf test_scenario_bad.conf");
     assert_string_equal(f.warned, "test_scenario_bad.conf:1: unknown key 'target_qsp'; did you "
@@ -524,6 +543,7 @@ int main(void)
         cmocka_unit_test(the_later_source_wins),
         cmocka_unit_test(a_job_file_says_the_same),
         cmocka_unit_test(a_trace_is_seconds_line_by_line),
+        cmocka_unit_test(modes_of_a_file_are_those_of_a_job),
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(a_plan_survives_the_want_of_memory),
         cmocka_unit_test(the_rules_verdict_names_what_is_missing),
