@@ -81,7 +81,7 @@ static const struct vt_load_setting table[] = {
            "performance: the share of responses that are kept"),
     MLPERF(accuracy_log_sampling_target, U64, 0, 0, 0,
            "performance: about so many responses are kept"),
-    MLPERF(print_timestamps, BOOL, 0, 0, 0, "print start and end, for a meter's clock"),
+    MLPERF(print_timestamps, BOOL, 0, 0, 0, "vatio run prints start and end, for a meter's clock"),
     MLPERF(performance_issue_unique, BOOL, 0, 0, 0, "performance: no sample twice"),
     MLPERF(performance_issue_same, BOOL, 0, 0, 0, "performance: one sample only"),
     MLPERF(performance_issue_same_index, U64, 0, N_MAX, 0, "which one, in the loaded set"),

@@ -488,6 +488,29 @@ static void put_tokens(const struct vt_result *result, FILE *out, int columns)
     }
 }
 
+/* print_timestamps: start and end by the wall clock, to be compared with those of a meter. */
+static void put_timestamps(const struct vt_result *result, FILE *out, int columns)
+{
+    char text[256], duration[32];
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_load_report *report = result->entries[i].report;
+        if (report == NULL || !report->settings.print_timestamps ||
+            result->entries[i].mode != VT_PERFORMANCE) {
+            continue;
+        }
+        int64_t end_ms = report->start_unix_ms + report->duration_ns / 1000000;
+        snprintf(text, sizeof text, "%s: %lld.%03lld to %lld.%03lld, in s since 1970, UTC: %s",
+                 vt_scenario_name(result->entries[i].scenario),
+                 (long long)(report->start_unix_ms / 1000),
+                 (long long)(report->start_unix_ms % 1000), (long long)(end_ms / 1000),
+                 (long long)(end_ms % 1000),
+                 vt_duration_text(report->duration_ns, duration, sizeof duration));
+        put_item(out, shown++ == 0 ? "timestamps" : "", text, columns);
+    }
+}
+
 static void put_energy(const struct vt_result *result, FILE *out, int columns)
 {
     char text[256];
@@ -513,6 +536,7 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     }
     put_rate(result, out, columns);
     put_tokens(result, out, columns);
+    put_timestamps(result, out, columns);
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);
