@@ -59,8 +59,8 @@ static void draw(struct vt_live *live, struct view *view)
     }
     bar[BAR_CELLS] = '\0';
     bool narrow = vt_cli_columns(stderr) < NARROW_COLUMNS;
-    int n = snprintf(line, sizeof line, narrow ? "%s%s" : "%-14s [%s]", live->phase,
-                     narrow ? "" : bar);
+    int n =
+        snprintf(line, sizeof line, narrow ? "%s%s" : "%-14s [%s]", live->phase, narrow ? "" : bar);
     n += snprintf(line + n, sizeof line - (size_t)n, " %3.0f %%  %s samples/s", done * 100,
                   vt_number_text(view->rate, number, sizeof number));
     int64_t p99 = vt_load_latency_so_far(live->control, 0.99);

@@ -42,7 +42,8 @@ struct vt_test_watch {
 /*
  * Runs and writes the logs, also of a run that was interrupted or failed. Errors as vt_load_run,
  * VT_ERR_USAGE for find-peak in another scenario than Server, and VT_ERR_WRITE. `logs` may be NULL:
- * no files; so may be `watch`. Whatever was run is in the result, also after a failure: release it in any case.
+ * no files; so may be `watch`. Whatever was run is in the result, also after a failure: release it
+ * in any case.
  */
 enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
                            const struct vt_qsl *qsl, struct vt_load_control *control,

@@ -121,11 +121,13 @@ static json_t *tokens_value(const struct vt_load_report *report)
     struct vt_json_object json = vt_json_object_begin();
     vt_json_put(&json, "total", vt_json_count(token->tokens));
     vt_json_put(&json, "per_second",
-        token->tokens > 0 ? vt_json_real(vt_result_token_rate(report)) : json_null());
+                token->tokens > 0 ? vt_json_real(vt_result_token_rate(report)) : json_null());
     vt_json_put(&json, "first_token_ns", timed ? latency_value(&token->first) : json_null());
     vt_json_put(&json, "first_token_limit_ns", server_limit(report, s->server_ttft_latency_ns));
-    vt_json_put(&json, "per_output_token_ns", timed ? latency_value(&token->per_output) : json_null());
-    vt_json_put(&json, "per_output_token_limit_ns", server_limit(report, s->server_tpot_latency_ns));
+    vt_json_put(&json, "per_output_token_ns",
+                timed ? latency_value(&token->per_output) : json_null());
+    vt_json_put(&json, "per_output_token_limit_ns",
+                server_limit(report, s->server_tpot_latency_ns));
     vt_json_put(&json, "errors", vt_json_count(token->errors));
     return vt_json_object_end(&json);
 }
@@ -154,8 +156,9 @@ static void put_manner(struct vt_json_object *json, const struct vt_load_report 
     if (s->scenario == VT_SERVER) {
         vt_json_put(json, "arrivals", vt_json_text(arrivals[s->arrivals]));
         vt_json_put(json, "issue_threads",
-            vt_json_count(s->server_num_issue_query_threads > 1 ? s->server_num_issue_query_threads
-                                                              : 1));
+                    vt_json_count(s->server_num_issue_query_threads > 1
+                                      ? s->server_num_issue_query_threads
+                                      : 1));
         vt_json_put(json, "coalesced", json_boolean(s->server_coalesce_queries));
     }
     vt_json_put(json, "record_bytes", vt_json_count(report->record_bytes));

@@ -50,8 +50,8 @@ struct vt_result_entry {
     double target_qps;
     struct vt_rate_found rate; /* how it was searched for and how sure it is; no report in it */
     struct vt_result_peak peak;
-    uint64_t requests;         /* of the engine */
-    uint64_t batch_max;        /* --batch in effect */
+    uint64_t requests;  /* of the engine */
+    uint64_t batch_max; /* --batch in effect */
 };
 
 struct vt_result {

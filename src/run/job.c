@@ -8,7 +8,7 @@
 
 #define FIELD(name) offsetof(struct vt_job, name)
 
-static const char *const mode_choices[] = {"performance", "accuracy", "both",
+static const char *const mode_choices[] = {"performance", "accuracy",  "both",
                                            "submission",  "find-peak", NULL};
 static const char *const rate_words[] = {"auto", NULL};
 /* enum vt_bounded_method */

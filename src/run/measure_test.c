@@ -136,9 +136,8 @@ static enum vt_status fill(struct vt_measure *measure, const struct follower *fo
             .scenario = asked->scenario, .mode = VT_ACCURACY, .test_mode = asked->mode};
         vt_measure_adopt(entry, made->accuracy);
         made->accuracy = NULL;
-        enum vt_status scored = entry->report->interrupted
-                                    ? VT_OK
-                                    : vt_measure_score(measure, entry, failure);
+        enum vt_status scored =
+            entry->report->interrupted ? VT_OK : vt_measure_score(measure, entry, failure);
         entry->target_qps = asked->scenario == VT_SERVER ? asked->server_target_qps : 0;
         vt_measure_finish(measure, scored, failure, entry);
         if (follower->runs > 1) {
@@ -154,9 +153,8 @@ static enum vt_status fill(struct vt_measure *measure, const struct follower *fo
         entry->target_qps = asked->scenario == VT_SERVER ? asked->server_target_qps : 0;
         if (made->performance != NULL) {
             vt_measure_adopt(entry, made->performance);
-            entry->target_qps = asked->scenario == VT_SERVER
-                                    ? made->performance->settings.server_target_qps
-                                    : 0;
+            entry->target_qps =
+                asked->scenario == VT_SERVER ? made->performance->settings.server_target_qps : 0;
             made->performance = NULL;
         }
         if (asked->mode == VT_FIND_PEAK) {

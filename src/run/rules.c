@@ -85,7 +85,8 @@ static void judge_limits(const struct vt_load_settings *s, const struct vt_load_
     if (s->scenario == VT_MULTISTREAM &&
         s->multi_stream_samples_per_query != round->multi_stream_samples_per_query) {
         add(reasons, "%llu samples a query, the rules have %llu (leave --samples-per-query out)",
-            (unsigned long long)s->multi_stream_samples_per_query, (unsigned long long)round->multi_stream_samples_per_query);
+            (unsigned long long)s->multi_stream_samples_per_query,
+            (unsigned long long)round->multi_stream_samples_per_query);
     }
     if (!known) {
         return;

@@ -199,8 +199,7 @@ static enum vt_status keep_entry(struct run *run, struct vt_error *err)
 /* A test of several runs, measured and saved. */
 static enum vt_status measure_test(struct run *run, enum vt_scenario scenario, struct vt_error *err)
 {
-    enum vt_mode mode =
-        mode_of(run, scenario) == VT_JOB_SUBMISSION ? VT_SUBMISSION : VT_FIND_PEAK;
+    enum vt_mode mode = mode_of(run, scenario) == VT_JOB_SUBMISSION ? VT_SUBMISSION : VT_FIND_PEAK;
     struct vt_result_entry entries[2];
     char *folder = NULL;
     uint32_t n = 0;
@@ -256,7 +255,8 @@ static enum vt_status measure_all(struct run *run, struct vt_error *err)
     return status;
 }
 
-/* Find-peak is a test of Server: of all scenarios that one is left, of named ones it is an error. */
+/* Find-peak is a test of Server: of all scenarios that one is left, of named ones it is an error.
+ */
 static enum vt_status check_find_peak(struct run *run, const struct vt_options *options,
                                       struct vt_error *err)
 {
@@ -358,8 +358,11 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
     run->job = *(const struct vt_job *)options->values;
-    run->measure = (struct vt_measure){
-        .session = &run->session, .wanted = run->wanted, .qsl = &run->qsl, .control = control, .events = events};
+    run->measure = (struct vt_measure){.session = &run->session,
+                                       .wanted = run->wanted,
+                                       .qsl = &run->qsl,
+                                       .control = control,
+                                       .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
         vt_save_discard(&run->save);

@@ -81,8 +81,8 @@ enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char
 enum vt_status vt_save_test_folder(const struct vt_save *save, enum vt_scenario scenario,
                                    enum vt_mode test_mode, struct vt_error *err, char **ret_folder)
 {
-    char *folder = vt_asprintf("%s/%s/%s", save->folder, vt_scenario_key(scenario),
-                               vt_mode_key(test_mode));
+    char *folder =
+        vt_asprintf("%s/%s/%s", save->folder, vt_scenario_key(scenario), vt_mode_key(test_mode));
     if (folder == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }

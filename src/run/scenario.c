@@ -162,7 +162,8 @@ int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,
         expected = at_least(expected, queries, single_ns);
         break;
     default:
-        expected = at_least(expected, queries, (double)s->multi_stream_samples_per_query * sample_ns);
+        expected =
+            at_least(expected, queries, (double)s->multi_stream_samples_per_query * sample_ns);
         break;
     }
     if (s->max_duration_ns > 0 && expected > s->max_duration_ns) {

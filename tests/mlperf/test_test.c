@@ -95,8 +95,8 @@ static int teardown(void **state)
 static enum vt_status run(struct bench *b)
 {
     b->err = (struct vt_error)VT_ERROR_INIT;
-    return vt_test_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, &b->logs,
-                       &b->watch, &b->err, &b->result);
+    return vt_test_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, &b->logs, &b->watch,
+                       &b->err, &b->result);
 }
 
 static void run_well(struct bench *b)

@@ -52,7 +52,8 @@ static char *read_file(const char *name)
 static void write_logs(const struct made *m)
 {
     struct vt_error err = VT_ERROR_INIT;
-    enum vt_status status = vt_mlperf_log_write(&m->report, &(struct vt_test_logs){.folder = folder}, &err);
+    enum vt_status status =
+        vt_mlperf_log_write(&m->report, &(struct vt_test_logs){.folder = folder}, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, VT_OK);
 }

@@ -429,10 +429,13 @@ static void test_cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),  cmocka_unit_test(test_job_echo),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_job_echo),
         cmocka_unit_test(test_manner_and_tokens),
-        cmocka_unit_test(test_awkward), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_write),   cmocka_unit_test(test_cannot_write),
+        cmocka_unit_test(test_awkward),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_cannot_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

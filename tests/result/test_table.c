@@ -291,8 +291,9 @@ static void test_find_peak_and_timestamps(void **state)
     server->report->start_unix_ms = 1796026229007;
     char *table = fixture_table(&f, 110);
     assert_non_null(strstr(table, "61,300 queries/s (peak)"));
-    assert_non_null(strstr(table, "server rate    61,250 queries/s is the highest rate that held in "
-                                  "17 runs"));
+    assert_non_null(strstr(table,
+                           "server rate    61,250 queries/s is the highest rate that held in "
+                           "17 runs"));
     assert_non_null(strstr(table, "timestamps     Server: 1796026229.007 to 1796026232.007, in s "
                                   "since 1970, UTC: 3 s"));
     assert_int_equal(count(table, "timestamps"), 1);
@@ -302,9 +303,12 @@ static void test_find_peak_and_timestamps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_audits),        cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_columns_align), cmocka_unit_test(test_every_width),
-        cmocka_unit_test(test_reasons),       cmocka_unit_test(test_some_scenarios),
+        cmocka_unit_test(test_audits),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_columns_align),
+        cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_some_scenarios),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_find_peak_and_timestamps),
