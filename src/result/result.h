@@ -29,6 +29,7 @@ struct vt_result_peak {
     uint32_t steps; /* runs that it took; 0: it did not run */
     double qps;     /* the highest rate that held; 0: none */
     bool bounded;   /* one that did not hold was found too */
+    bool interrupted;
 };
 
 /* One scenario in one mode. */

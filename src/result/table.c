@@ -256,6 +256,10 @@ static void quality_text(const struct vt_result *result, const struct vt_result_
         snprintf(text, size, "%sunmeasured: %s", name, why);
         return;
     }
+    if (!entry->has_quality && entry->report->interrupted) {
+        snprintf(text, size, "%sunmeasured: interrupted", name);
+        return;
+    }
     if (!entry->has_quality) {
         snprintf(text, size, "%sunmeasured: %s has nothing to compare the outputs with", name,
                  result->workload_name != NULL ? result->workload_name : "the workload");

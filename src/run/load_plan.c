@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/load_plan.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/quote.h"
+#include "load/issue_thread.h"
 #include "load/load.h"
 #include "load/setting_table.h"
 #include "mlperf/round.h"
@@ -309,11 +311,72 @@ enum vt_status vt_cpu_list_parse(const char *text, struct vt_error *err, int32_t
     return VT_OK;
 }
 
+/* The CPUs of --pin, each of which this process may use. */
+static enum vt_status read_pin(struct making *making, struct vt_error *err)
+{
+    struct vt_load_plan *plan = making->plan;
+    const char *text = making->job->pin;
+
+    if (text == NULL) {
+        return VT_OK;
+    }
+    enum vt_status status = vt_cpu_list_parse(text, err, &plan->cpus, &plan->n_cpus);
+    cpu_set_t usable;
+    if (status != VT_OK || sched_getaffinity(0, sizeof usable, &usable) != 0) {
+        return status; /* a machine with more CPUs than the set holds: pinning will tell */
+    }
+    for (uint32_t i = 0; i < plan->n_cpus; i++) {
+        int32_t cpu = plan->cpus[i];
+        if (cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &usable)) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "--pin %s: this process may not use CPU %d, only %d CPUs that "
+                                "taskset -cp shows",
+                                vt_plain(text).text, (int)cpu, CPU_COUNT(&usable));
+        }
+    }
+    return VT_OK;
+}
+
+/* Whether real-time priority can be had, before anything slow. */
+static enum vt_status try_fifo(const struct making *making, struct vt_error *err)
+{
+    const struct vt_load_settings settings = {.fifo_priority = (int32_t)making->job->fifo};
+    struct vt_issue_thread saved;
+    struct vt_error why = VT_ERROR_INIT;
+
+    enum vt_status status = vt_issue_thread_enter(&settings, 0, &why, &saved);
+    vt_issue_thread_leave(&saved);
+    return status == VT_OK ? VT_OK : vt_error_set(err, status, "--fifo: %s", why.text);
+}
+
+/* Options that do nothing without another one. */
+static void warn_idle(const struct making *making, const struct vt_conf_warnings *warnings)
+{
+    const struct vt_load_settings *server = &making->plan->asked[VT_SERVER];
+    const struct {
+        const char *option;
+        bool idle;
+        const char *needs;
+    } pairs[] = {
+        {"spill-dir", server->memory_limit_bytes == 0, "--memory-limit"},
+        {"ttft-latency", !server->use_token_latencies, "--tokens"},
+        {"tpot-latency", !server->use_token_latencies, "--tokens"},
+    };
+    char text[128];
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (given(making, pairs[i].option) && pairs[i].idle && warnings != NULL &&
+            warnings->warn != NULL) {
+            (void)snprintf(text, sizeof text, "--%s has no effect without %s", pairs[i].option,
+                           pairs[i].needs);
+            warnings->warn(warnings->ctx, text);
+        }
+    }
+}
+
 static enum vt_status plan_all(struct making *making, const char *model,
                                const struct vt_conf_warnings *warnings, struct vt_error *err)
 {
-    struct vt_load_plan *plan = making->plan;
-
     enum vt_status status = vt_job_scenarios(making->job, err, making->wanted);
     if (status == VT_OK) {
         status = name_benchmark(making, model, err);
@@ -324,9 +387,13 @@ static enum vt_status plan_all(struct making *making, const char *model,
     if (status == VT_OK) {
         status = read_arrivals(making, err);
     }
-    if (status == VT_OK && making->job->pin != NULL) {
-        status = vt_cpu_list_parse(making->job->pin, err, &plan->cpus, &plan->n_cpus);
+    if (status == VT_OK) {
+        status = read_pin(making, err);
     }
+    if (status == VT_OK) {
+        status = try_fifo(making, err);
+    }
+    const struct vt_conf_warnings *all_warnings = warnings;
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
         /* What only another scenario would stumble over is not this job's affair; and the files
          * say the same in each. */
@@ -336,6 +403,9 @@ static enum vt_status plan_all(struct making *making, const char *model,
                                wanted ? err : &ignored);
         warnings = wanted ? NULL : warnings;
         status = wanted ? status : VT_OK;
+    }
+    if (status == VT_OK) {
+        warn_idle(making, all_warnings);
     }
     return status;
 }

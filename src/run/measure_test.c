@@ -97,16 +97,25 @@ static bool find_expectations(struct vt_measure *measure, struct vt_load_setting
     return true;
 }
 
-static void judge_peak(const struct vt_test_result *made, struct vt_result_entry *entry)
+static void judge_peak(const struct vt_test_result *made, bool stopped,
+                       struct vt_result_entry *entry)
 {
     char text[256];
 
     entry->peak = (struct vt_result_peak){
-        .steps = made->peak_steps, .qps = made->peak_qps, .bounded = made->peak_bounded};
+        .steps = made->peak_steps,
+        .qps = made->peak_qps,
+        .bounded = made->peak_bounded,
+        .interrupted = stopped,
+    };
     if (entry->report == NULL || entry->report->interrupted) {
         return;
     }
-    if (!(made->peak_qps > 0)) {
+    if (stopped) {
+        (void)snprintf(text, sizeof text, "find-peak was interrupted after %u runs",
+                       (unsigned)made->peak_steps);
+        vt_measure_add_reason(entry, text);
+    } else if (!(made->peak_qps > 0)) {
         (void)snprintf(text, sizeof text,
                        "find-peak starts at %.4g queries/s and the limit did not hold there (start "
                        "lower with --target-qps)",
@@ -158,7 +167,7 @@ static enum vt_status fill(struct vt_measure *measure, const struct follower *fo
             made->performance = NULL;
         }
         if (asked->mode == VT_FIND_PEAK) {
-            judge_peak(made, entry);
+            judge_peak(made, vt_measure_stopped(measure), entry);
         }
         vt_measure_finish(measure, fails ? status : VT_OK, failure, entry);
     }

@@ -190,7 +190,8 @@ static enum vt_status keep_entry(struct run *run, struct vt_error *err)
 {
     const struct vt_result_entry *entry = &run->result.entries[run->result.n_entries++];
 
-    if (entry->report != NULL && entry->report->interrupted) {
+    bool interrupted = entry->report != NULL && entry->report->interrupted;
+    if (interrupted || entry->rate.interrupted || entry->peak.interrupted) {
         run->result.partial = true;
     }
     return vt_save_entry(&run->save, entry, err);
