@@ -169,9 +169,9 @@ static void judge_duration(struct verdict *v, int64_t last_scheduled_ns)
         bool too_small = r->settings.scenario == VT_OFFLINE && v->end == VT_END_NATURAL;
         reason(v, "lasted %s, less than min_duration %s%s", duration_text(lasted, got),
                duration_text(r->settings.min_duration_ns, needed),
-               too_small                       ? ": raise the expected rate for a larger query"
+               too_small                    ? ": raise the expected rate for a larger query"
                : v->end == VT_END_EXHAUSTED ? ": performance_issue_unique has no more queries"
-                                               : "");
+                                            : "");
     }
 }
 

@@ -90,10 +90,12 @@ struct peak {
     double low, high; /* high 0: none yet */
 };
 
-/* LoadGen looks at the latency constraint alone; a sample that is lost is above every limit. */
+/* LoadGen looks at the latency constraint alone; a sample without an answer, or with an error in
+ * its place, is above every limit. */
 static bool holds(const struct vt_load_report *report)
 {
-    return report->performance_met && report->samples_lost == 0 && !report->interrupted;
+    return report->performance_met && report->samples_lost == 0 && report->samples_failed == 0 &&
+           !report->interrupted;
 }
 
 /* One step at a rate; what held becomes the result. */

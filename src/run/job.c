@@ -49,8 +49,8 @@ static const struct vt_option options[] = {
     {"min-query-count", 0, VT_OPTION_INT, FIELD(min_query_count), "What to run", "N", 1,
      4294967295.0, NULL, NULL,
      "queries a scenario needs to be valid (default: what early stopping needs)"},
-    {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1, 65536,
-     NULL, "8", "samples in a MultiStream query"},
+    {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1,
+     4294967295.0, NULL, "8", "samples in a MultiStream query"},
 
     {"engine", 'e', VT_OPTION_TEXT, FIELD(engine), "Model and engine", "E", 0, 0, NULL, "native",
      "an engine that `vatio list` names, or the path of an engine module (with a slash in it)"},

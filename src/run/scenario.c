@@ -42,8 +42,8 @@ static uint64_t min_queries(enum vt_scenario scenario)
 int64_t vt_scenario_trace_ns(const struct vt_load_settings *settings)
 {
     const struct vt_load_settings *s = settings;
-    bool replayed = s->scenario == VT_SERVER && s->arrivals == VT_ARRIVALS_TRACE &&
-                    s->n_arrival_trace > 0;
+    bool replayed =
+        s->scenario == VT_SERVER && s->arrivals == VT_ARRIVALS_TRACE && s->n_arrival_trace > 0;
 
     return replayed ? s->arrival_trace_ns[s->n_arrival_trace - 1] : -1;
 }
@@ -58,7 +58,8 @@ static void fill_amounts(const struct vt_session *session, struct vt_load_settin
     const int64_t trace_ns = vt_scenario_trace_ns(s);
 
     if (s->min_duration_ns == VT_PLAN_NO_TIME) {
-        s->min_duration_ns = trace_ns < 0 || trace_ns > job->duration_ns ? job->duration_ns : trace_ns;
+        s->min_duration_ns =
+            trace_ns < 0 || trace_ns > job->duration_ns ? job->duration_ns : trace_ns;
     }
     if (s->max_duration_ns == VT_PLAN_NO_TIME) {
         /* A trace says itself when it ends. */

@@ -323,6 +323,20 @@ static void test_peak_never_held(void **state)
 }
 
 /* A system that keeps up with everything: the widening ends, and says why. */
+/* An answer that is an error comes fast. */
+static void test_peak_is_not_of_failures(void **state)
+{
+    struct bench *b = *state;
+
+    b->settings.mode = VT_FIND_PEAK;
+    b->sut.fail = 5;
+    run_well(b);
+    assert_true(b->result.performance->performance_met);
+    assert_true(b->result.peak_qps == 0);
+    assert_int_equal(b->result.peak_steps, 1);
+    check_value("result_validity", "INVALID");
+}
+
 static void test_peak_has_no_end(void **state)
 {
     struct bench *b = *state;
@@ -575,13 +589,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(test_submission),      TEST(test_accuracy),
-        TEST(test_test05),          TEST(test_peak),
-        TEST(test_peak_precision),  TEST(test_peak_never_held),
-        TEST(test_peak_has_no_end), TEST(test_peak_refused),
-        TEST(test_stopped),         TEST(test_failed),
-        TEST(test_names),           TEST(test_copies),
-        TEST(test_trace),           TEST(test_cannot_write),
+        TEST(test_submission),
+        TEST(test_accuracy),
+        TEST(test_test05),
+        TEST(test_peak),
+        TEST(test_peak_precision),
+        TEST(test_peak_never_held),
+        TEST(test_peak_is_not_of_failures),
+        TEST(test_peak_has_no_end),
+        TEST(test_peak_refused),
+        TEST(test_stopped),
+        TEST(test_failed),
+        TEST(test_names),
+        TEST(test_copies),
+        TEST(test_trace),
+        TEST(test_cannot_write),
         TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, setup_folder, teardown_folder);
