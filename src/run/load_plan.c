@@ -311,44 +311,6 @@ enum vt_status vt_cpu_list_parse(const char *text, struct vt_error *err, int32_t
     return VT_OK;
 }
 
-/* The CPUs of --pin, each of which this process may use. */
-static enum vt_status read_pin(struct making *making, struct vt_error *err)
-{
-    struct vt_load_plan *plan = making->plan;
-    const char *text = making->job->pin;
-
-    if (text == NULL) {
-        return VT_OK;
-    }
-    enum vt_status status = vt_cpu_list_parse(text, err, &plan->cpus, &plan->n_cpus);
-    cpu_set_t usable;
-    if (status != VT_OK || sched_getaffinity(0, sizeof usable, &usable) != 0) {
-        return status; /* a machine with more CPUs than the set holds: pinning will tell */
-    }
-    for (uint32_t i = 0; i < plan->n_cpus; i++) {
-        int32_t cpu = plan->cpus[i];
-        if (cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &usable)) {
-            return vt_error_set(err, VT_ERR_USAGE,
-                                "--pin %s: this process may not use CPU %d, only %d CPUs that "
-                                "taskset -cp shows",
-                                vt_plain(text).text, (int)cpu, CPU_COUNT(&usable));
-        }
-    }
-    return VT_OK;
-}
-
-/* Whether real-time priority can be had, before anything slow. */
-static enum vt_status try_fifo(const struct making *making, struct vt_error *err)
-{
-    const struct vt_load_settings settings = {.fifo_priority = (int32_t)making->job->fifo};
-    struct vt_issue_thread saved;
-    struct vt_error why = VT_ERROR_INIT;
-
-    enum vt_status status = vt_issue_thread_enter(&settings, 0, &why, &saved);
-    vt_issue_thread_leave(&saved);
-    return status == VT_OK ? VT_OK : vt_error_set(err, status, "--fifo: %s", why.text);
-}
-
 /* Options that do nothing without another one. */
 static void warn_idle(const struct making *making, const struct vt_conf_warnings *warnings)
 {
@@ -387,11 +349,9 @@ static enum vt_status plan_all(struct making *making, const char *model,
     if (status == VT_OK) {
         status = read_arrivals(making, err);
     }
-    if (status == VT_OK) {
-        status = read_pin(making, err);
-    }
-    if (status == VT_OK) {
-        status = try_fifo(making, err);
+    if (status == VT_OK && making->job->pin != NULL) {
+        status =
+            vt_cpu_list_parse(making->job->pin, err, &making->plan->cpus, &making->plan->n_cpus);
     }
     const struct vt_conf_warnings *all_warnings = warnings;
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
@@ -423,6 +383,42 @@ enum vt_status vt_load_plan_init(struct vt_load_plan *plan, const struct vt_opti
         vt_load_plan_release(plan);
     }
     return status;
+}
+
+static enum vt_status check_pin(const struct vt_load_plan *plan, const char *pin,
+                                struct vt_error *err)
+{
+    cpu_set_t usable;
+
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0) {
+        return VT_OK; /* more CPUs than the set holds: pinning will tell */
+    }
+    for (uint32_t i = 0; i < plan->n_cpus; i++) {
+        int32_t cpu = plan->cpus[i];
+        if (cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &usable)) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "--pin %s: this process may not use CPU %d, only %d CPUs that "
+                                "taskset -cp shows",
+                                vt_plain(pin).text, (int)cpu, CPU_COUNT(&usable));
+        }
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_load_plan_check_host(const struct vt_load_plan *plan, const struct vt_job *job,
+                                       struct vt_error *err)
+{
+    const struct vt_load_settings settings = {.fifo_priority = (int32_t)job->fifo};
+    struct vt_issue_thread saved;
+    struct vt_error why = VT_ERROR_INIT;
+
+    enum vt_status status = check_pin(plan, job->pin, err);
+    if (status != VT_OK || job->fifo == 0) {
+        return status;
+    }
+    status = vt_issue_thread_enter(&settings, 0, &why, &saved);
+    vt_issue_thread_leave(&saved);
+    return status == VT_OK ? VT_OK : vt_error_set(err, status, "--fifo: %s", why.text);
 }
 
 void vt_load_plan_release(struct vt_load_plan *plan)

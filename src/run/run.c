@@ -312,6 +312,9 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
         run->session.plan = &run->plan;
     }
     if (status == VT_OK) {
+        status = vt_load_plan_check_host(&run->plan, &run->job, err);
+    }
+    if (status == VT_OK) {
         status = check_find_peak(run, options, err);
     }
     if (status != VT_OK) {

@@ -414,7 +414,11 @@ static void wrong_values_are_named(void **state)
     refused("--pin 3-1", VT_ERR_USAGE, "--pin 3-1");
     refused("--pin 1,", VT_ERR_USAGE, "--pin");
     refused("--pin 0-99999", VT_ERR_USAGE, "--pin");
-    refused("--pin 0,9999", VT_ERR_USAGE, "may not use CPU 9999");
+    open_job(&f, "mine.onnx", "--pin 9999");
+    struct vt_error err = VT_ERROR_INIT;
+    assert_int_equal(vt_load_plan_check_host(&f.plan, &f.job, &err), VT_ERR_USAGE);
+    assert_non_null(strstr(err.text, "--pin 9999: this process may not use CPU 9999"));
+    close_job(&f);
     refused("--set min_duration_ms", VT_ERR_USAGE, "KEY=VALUE");
     refused("--set min_duration=1", VT_ERR_USAGE, "did you mean 'min_duration_ms'?");
     refused("--set min_query_count=0", VT_ERR_USAGE, "--set min_query_count is 0: give");
