@@ -45,6 +45,7 @@ static const struct number numbers[] = {
     REPORT("samples_lost", samples_lost, U64),
     REPORT("samples_doubled", samples_doubled, U64),
     REPORT("samples_invented", samples_invented, U64),
+    REPORT("samples_late", samples_late, U64),
     REPORT("interrupted", interrupted, BOOL),
     REPORT("capped", capped, BOOL),
     REPORT("start_unix_ms", start_unix_ms, I64),

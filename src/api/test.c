@@ -442,7 +442,7 @@ static enum vt_status run(struct vt_load_test *test, const struct vt_sut *sut,
         return status;
     }
     status = vt_test_run(&test->settings, sut, qsl, &test->control,
-                         test->has_logs ? &test->logs : NULL, err, &made);
+                         test->has_logs ? &test->logs : NULL, NULL, err, &made);
     /* A log that cannot be written does not undo what was measured. */
     bool measured = made.performance != NULL || made.accuracy != NULL;
     if (status == VT_OK || (status == VT_ERR_WRITE && measured)) {

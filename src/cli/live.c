@@ -10,6 +10,8 @@
 
 #define PERIOD_NS (200 * VT_NS_PER_MS)
 #define BAR_CELLS 20
+/* Below this, figures are worth more than a bar. */
+#define NARROW_COLUMNS 90
 
 struct view {
     int64_t at_ns;
@@ -36,8 +38,12 @@ static void draw(struct vt_live *live, struct view *view)
     uint64_t completed = atomic_load_explicit(&live->control->completed, memory_order_relaxed);
 
     /* The counters start again with every run of load. */
+    int64_t started = atomic_load_explicit(&live->control->started_ns, memory_order_relaxed);
     if (completed < view->completed) {
         view->completed = 0;
+    }
+    if (view->completed == 0 && started > view->at_ns && started < now) {
+        view->at_ns = started;
     }
     double passed = (double)(now - view->at_ns) / 1e9;
     double rate = passed > 0 ? (double)(completed - view->completed) / passed : 0;
@@ -52,8 +58,16 @@ static void draw(struct vt_live *live, struct view *view)
         bar[i] = i < (int)(done * BAR_CELLS + 0.5) ? '#' : '.';
     }
     bar[BAR_CELLS] = '\0';
-    int n = snprintf(line, sizeof line, "%-14s [%s] %3.0f %%  %s samples/s", live->phase, bar,
-                     done * 100, vt_number_text(view->rate, number, sizeof number));
+    bool narrow = vt_cli_columns(stderr) < NARROW_COLUMNS;
+    int n =
+        snprintf(line, sizeof line, narrow ? "%s%s" : "%-14s [%s]", live->phase, narrow ? "" : bar);
+    n += snprintf(line + n, sizeof line - (size_t)n, " %3.0f %%  %s samples/s", done * 100,
+                  vt_number_text(view->rate, number, sizeof number));
+    int64_t p99 = vt_load_latency_so_far(live->control, 0.99);
+    if (n > 0 && p99 >= 0 && (size_t)n < sizeof line) {
+        n += snprintf(line + n, sizeof line - (size_t)n, "  p99 %s",
+                      vt_duration_text(p99, number, sizeof number));
+    }
     if (n > 0 && left > 0 && (size_t)n < sizeof line) {
         n += snprintf(line + n, sizeof line - (size_t)n, "  %.0f s left", left);
     }
@@ -61,8 +75,13 @@ static void draw(struct vt_live *live, struct view *view)
         (void)snprintf(line + n, sizeof line - (size_t)n, "  stopping; Ctrl-C again kills");
     }
     /* A line that wraps cannot be overwritten: cut it to the terminal. All of it is ASCII but for
-     * what a number may hold, so bytes are a safe measure. */
-    (void)fprintf(stderr, "\r%.*s\x1b[K", vt_cli_columns(stderr) - 1, line);
+     * a µ, so bytes are a safe measure. */
+    size_t cut = (size_t)(vt_cli_columns(stderr) - 1);
+    cut = cut < strlen(line) ? cut : strlen(line);
+    while (cut > 0 && ((unsigned char)line[cut] & 0xc0) == 0x80) {
+        cut--; /* not within a character */
+    }
+    (void)fprintf(stderr, "\r%.*s\x1b[K", (int)cut, line);
 }
 
 static void *live_main(void *argument)

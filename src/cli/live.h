@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live line: on a terminal, one line on standard error that shows what runs, how far it is, the
- * current rate and the time left. A thread of its own reads load's counters some times a second.
+ * current rate, p99 so far and the time left. A thread of its own reads load's counters and some of
+ * its records some times a second.
  */
 #ifndef VT_CLI_LIVE_H
 #define VT_CLI_LIVE_H

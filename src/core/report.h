@@ -33,11 +33,11 @@ struct vt_load_settings {
     enum vt_mode mode;
     /* What the system is expected to do; SingleStream and MultiStream pre-compute their sample
      * order from it, Offline the size of its query. */
-    int64_t single_stream_expected_latency_ns;
+    double single_stream_expected_latency_ns;
     double single_stream_target_latency_percentile;
-    int64_t multi_stream_expected_latency_ns;
+    double multi_stream_expected_latency_ns;
     double multi_stream_target_latency_percentile;
-    uint32_t multi_stream_samples_per_query;
+    uint64_t multi_stream_samples_per_query;
     double server_target_qps;
     int64_t server_target_latency_ns;
     double server_target_latency_percentile;
@@ -73,7 +73,7 @@ struct vt_load_settings {
     bool infer_token_latencies;
     int64_t server_ttft_latency_ns;
     int64_t server_tpot_latency_ns;
-    double token_latency_scaling_factor;
+    uint64_t token_latency_scaling_factor;
     /* vatio's own */
     int64_t completion_timeout_ns; /* nothing completes for so long after the last issue: lost */
     int64_t spin_ns;               /* spin at the end of a wait; 0 where it robs a CPU engine */
@@ -159,6 +159,7 @@ struct vt_load_report {
     struct vt_load_settings settings; /* as they were asked for, with test05's changes */
     struct vt_load_effective effective;
     const char *sut_name;     /* borrowed from the sut */
+    int64_t sut_name_ns;      /* what asking the sut for it took */
     const char *qsl_name;     /* borrowed from the qsl */
     uint64_t qsl_total_count; /* as the library reported them */
     uint64_t qsl_performance_count;

@@ -28,8 +28,8 @@ static enum vt_status raise_priority(int priority, struct vt_error *err,
         (void)getrlimit(RLIMIT_RTPRIO, &limit);
         return vt_error_set(err, VT_ERR_UNAVAILABLE,
                             "fifo_priority %d is not permitted: the limit for real-time "
-                            "priorities (ulimit -r) is %llu; raise it in limits.conf (rtprio) or "
-                            "grant CAP_SYS_NICE, or leave fifo_priority at 0",
+                            "priorities (ulimit -r) is %llu; raise it in limits.conf (rtprio), "
+                            "grant CAP_SYS_NICE, or leave it at 0",
                             priority, (unsigned long long)limit.rlim_cur);
     }
     if (code != 0) {

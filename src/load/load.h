@@ -39,6 +39,8 @@ struct vt_load_carry {
     struct vt_mt19937 accuracy_log_rng;
 };
 
+struct vt_watched;
+
 /* What a caller may watch and do while a run is on. Zeroed before use. */
 struct vt_load_control {
     const struct vt_clock *clock; /* NULL: the machine's */
@@ -47,6 +49,9 @@ struct vt_load_control {
     _Atomic uint64_t completed;   /* samples */
     _Atomic int64_t started_ns;   /* 0 before the first issue */
     struct vt_load_carry *carry;  /* NULL: this run is a test of its own */
+    /* For vt_load_latency_so_far. */
+    _Atomic(const struct vt_watched *) watched;
+    _Atomic uint32_t watchers;
 };
 
 /* MLPerf LoadGen's defaults (min duration 10 s, 100 queries, seeds 0, …); time-out 10 s. */
@@ -62,5 +67,13 @@ enum vt_status vt_load_run(const struct vt_load_settings *settings, const struct
                            const struct vt_qsl *qsl, struct vt_load_control *control,
                            struct vt_error *err, struct vt_load_report **ret_report) VT_NODISCARD;
 void vt_load_report_free(struct vt_load_report *report); /* accepts NULL */
+
+/*
+ * A percentile of the latencies of the queries that are complete in the run that is on, from some
+ * thousand of them, for a display; -1 where there is none: no run, nothing complete, or Offline,
+ * where a latency says nothing. Any thread; takes about a millisecond of its time and none of the
+ * run's.
+ */
+VT_API int64_t vt_load_latency_so_far(struct vt_load_control *control, double fraction);
 
 #endif

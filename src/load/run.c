@@ -8,6 +8,7 @@
 #include "load/load.h"
 #include "load/settings.h"
 #include "load/verdict.h"
+#include "load/watch.h"
 
 /* A report and what it owns. */
 struct owned_report {
@@ -29,6 +30,7 @@ struct run {
     struct vt_sample_set loaded; /* .indices NULL: none */
     struct vt_completion_sink sink;
     int64_t start_unix_ms;
+    struct vt_watched watched;
 };
 
 /*
@@ -136,7 +138,9 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     struct vt_load_report *r = &owned->report;
     r->settings = *is->settings;
     r->effective = *is->effective;
+    int64_t asked_ns = vt_recorder_now_ns(rec);
     r->sut_name = is->sut->name(is->sut->ctx);
+    r->sut_name_ns = vt_recorder_now_ns(rec) - asked_ns;
     r->qsl_name = qsl->name(qsl->ctx);
     r->qsl_total_count = qsl->total_count;
     r->qsl_performance_count = qsl->performance_count;
@@ -310,7 +314,12 @@ static enum vt_status execute(struct run *run, const struct vt_sut *sut, const s
     enum vt_status st = prepare(run, sut, control, err);
     if (st == VT_OK) {
         warn(run);
+        run->watched = (struct vt_watched){&run->recorder, run->effective.samples_per_query};
+        if (run->settings.scenario != VT_OFFLINE) {
+            vt_watch_open(run->issuer.control, &run->watched);
+        }
         st = run_sets(run, qsl, err);
+        vt_watch_close(run->issuer.control);
         unload(run, qsl);
     }
     if (st == VT_OK) {

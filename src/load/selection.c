@@ -19,7 +19,7 @@ enum vt_status vt_sample_sets_init(struct vt_sample_sets *sets,
         .padding = settings->scenario == VT_MULTISTREAM ? effective->samples_per_query - 1 : 0,
         .n = (count + set_size - 1) / set_size,
     };
-    /* count < 2^32, padding < 2^20 and n <= count: no overflow below 2^52. */
+    /* count < 2^32, padding < 2^32 and n <= count: the product stays below 2^64. */
     size_t total = count + sets->n * sets->padding;
     sets->indices = vt_calloc(total, sizeof(*sets->indices));
     if (sets->indices == NULL) {

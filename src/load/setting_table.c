@@ -40,15 +40,15 @@ _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 static const struct vt_load_setting table[] = {
     MLPERF(scenario, SCENARIO, 0, 0, VT_SINGLESTREAM, "how queries come"),
     MLPERF(mode, MODE, 0, 0, VT_PERFORMANCE, "what is measured"),
-    MLPERF(single_stream_expected_latency_ns, NS, 1, NS_MAX, 1e6,
+    MLPERF(single_stream_expected_latency_ns, F64, 1, NS_MAX, 1e6,
            "SingleStream: what a query is expected to take"),
     MLPERF(single_stream_target_latency_percentile, FRACTION, 0, 0, 0.90,
            "SingleStream: the percentile that is the result"),
-    MLPERF(multi_stream_expected_latency_ns, NS, 1, NS_MAX, 8e6,
+    MLPERF(multi_stream_expected_latency_ns, F64, 1, NS_MAX, 8e6,
            "MultiStream: what a query is expected to take"),
     MLPERF(multi_stream_target_latency_percentile, FRACTION, 0, 0, 0.99,
            "MultiStream: the percentile that is the result"),
-    MLPERF(multi_stream_samples_per_query, U32, 1, 1048576, 8, "MultiStream: samples in a query"),
+    MLPERF(multi_stream_samples_per_query, U64, 1, N_MAX, 8, "MultiStream: samples in a query"),
     MLPERF(server_target_qps, F64, QPS_MIN, QPS_MAX, 1, "Server: queries a second on average"),
     MLPERF(server_target_latency_ns, NS, 0, NS_MAX, 1e8,
            "Server: the limit at the percentile; 0: none, where tokens have limits"),
@@ -81,7 +81,7 @@ static const struct vt_load_setting table[] = {
            "performance: the share of responses that are kept"),
     MLPERF(accuracy_log_sampling_target, U64, 0, 0, 0,
            "performance: about so many responses are kept"),
-    MLPERF(print_timestamps, BOOL, 0, 0, 0, "print start and end, for a meter's clock"),
+    MLPERF(print_timestamps, BOOL, 0, 0, 0, "vatio run prints start and end, for a meter's clock"),
     MLPERF(performance_issue_unique, BOOL, 0, 0, 0, "performance: no sample twice"),
     MLPERF(performance_issue_same, BOOL, 0, 0, 0, "performance: one sample only"),
     MLPERF(performance_issue_same_index, U64, 0, N_MAX, 0, "which one, in the loaded set"),
@@ -99,7 +99,7 @@ static const struct vt_load_setting table[] = {
      "Server: the limit of the time to the first token"},
     {"server_tpot_latency", VT_SETTING_NS, FIELD(server_tpot_latency_ns), 1, 0, NS_MAX, 1e8, false,
      "Server: the limit of the time a further token"},
-    MLPERF(token_latency_scaling_factor, F64, 0, 1e12, 0, "tokens in a response, on average"),
+    MLPERF(token_latency_scaling_factor, U64, 0, 0x1p62, 0, "tokens in a response, on average"),
     VATIO("completion_timeout", completion_timeout_ns, NS, 1, NS_MAX, 1e10,
           "a sample is lost when nothing completes for so long"),
     VATIO("spin", spin_ns, NS, 0, NS_MAX, 60e3, "spin so long at the end of a wait"),
@@ -328,13 +328,15 @@ static void number_text(const struct vt_load_setting *setting, long double value
                         size_t room)
 {
     bool whole = fabsl(value) < 1.9e19L && value == truncl(value);
+    bool real = setting->type == VT_SETTING_F64 || setting->type == VT_SETTING_FRACTION;
+    const size_t length = strlen(setting->name);
+    bool is_time = length > 3 && strcmp(setting->name + length - 3, "_ns") == 0;
     if (setting->type == VT_SETTING_NS && setting->of_vatio && whole && value >= 0 &&
         value <= (long double)INT64_MAX) {
         vt_format_duration((int64_t)value, text, room);
     } else if (setting->type == VT_SETTING_SIZE && value <= (long double)INT64_MAX) {
         vt_format_size((int64_t)value, text, room);
-    } else if (setting->type == VT_SETTING_F64 || setting->type == VT_SETTING_FRACTION || !whole ||
-               fmodl(value, (long double)setting->unit) != 0) {
+    } else if ((real && !is_time) || !whole || fmodl(value, (long double)setting->unit) != 0) {
         vt_format_real((double)(value / (long double)setting->unit), text, room);
     } else {
         (void)snprintf(text, room, "%.0Lf", value / (long double)setting->unit);

@@ -100,7 +100,7 @@ static void derive(const struct vt_load_settings *s, uint64_t total, uint64_t pe
     };
     switch (s->scenario) {
     case VT_SINGLESTREAM:
-        e->target_qps = 1e9 / (double)s->single_stream_expected_latency_ns;
+        e->target_qps = 1e9 / s->single_stream_expected_latency_ns;
         e->percentile = s->single_stream_target_latency_percentile;
         if (s->sample_concatenate_permutation) {
             uint64_t expected = expected_samples(2.0, s->min_duration_ns, e->target_qps);
@@ -111,7 +111,7 @@ static void derive(const struct vt_load_settings *s, uint64_t total, uint64_t pe
         }
         break;
     case VT_MULTISTREAM:
-        e->target_qps = 1e9 / (double)s->multi_stream_expected_latency_ns;
+        e->target_qps = 1e9 / s->multi_stream_expected_latency_ns;
         e->percentile = s->multi_stream_target_latency_percentile;
         e->samples_per_query = s->multi_stream_samples_per_query;
         break;

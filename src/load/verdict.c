@@ -53,6 +53,12 @@ static bool is_lost(const struct vt_sample_record *record)
     return record->done_ns == VT_RECORD_LOST;
 }
 
+/* Token latencies were asked of something that knows no tokens. */
+static bool tells_no_tokens(const struct vt_load_report *r)
+{
+    return r->tokens != NULL && r->token.tokens == 0 && r->samples_completed > r->samples_failed;
+}
+
 static void judge_completions(struct verdict *v)
 {
     const struct vt_load_report *r = v->report;
@@ -92,7 +98,12 @@ static void judge_completions(struct verdict *v)
         reason(v, "%" PRIu64 " completions belong to no sample of this run (first trouble: %.120s)",
                r->samples_invented, r->first_failure);
     }
-    if (r->token.errors > 0) {
+    if (tells_no_tokens(r)) {
+        reason(v,
+               "the system under test told the number of tokens of none of its %" PRIu64
+               " answers: measure without token latencies, or one that counts them",
+               r->samples_completed);
+    } else if (r->token.errors > 0) {
         reason(v, "%" PRIu64 " reports of tokens were wrong (first trouble: %.160s)",
                r->token.errors, r->first_failure);
     }
@@ -155,11 +166,12 @@ static void judge_duration(struct verdict *v, int64_t last_scheduled_ns)
     r->min_duration_met = lasted >= r->settings.min_duration_ns;
     if (!r->min_duration_met) {
         char got[32], needed[32];
+        bool too_small = r->settings.scenario == VT_OFFLINE && v->end == VT_END_NATURAL;
         reason(v, "lasted %s, less than min_duration %s%s", duration_text(lasted, got),
                duration_text(r->settings.min_duration_ns, needed),
-               r->settings.scenario == VT_OFFLINE && v->end == VT_END_NATURAL
-                   ? ": raise the expected rate for a larger query"
-                   : "");
+               too_small                    ? ": raise the expected rate for a larger query"
+               : v->end == VT_END_EXHAUSTED ? ": performance_issue_unique has no more queries"
+                                            : "");
     }
 }
 
@@ -190,6 +202,9 @@ static void judge_latency(struct verdict *v)
         return;
     }
     r->performance_met = r->token.first_met && r->token.per_output_met;
+    if (tells_no_tokens(r)) {
+        return; /* said before */
+    }
     if (!r->token.first_met) {
         above_limit(v, "time to the first token", r->samples_completed, r->token.first_target_ns,
                     s->server_ttft_latency_ns);
@@ -219,7 +234,7 @@ static void judge_early_stopping(struct verdict *v)
 {
     const struct vt_load_report *r = v->report;
     double percent = v->effective->percentile * 100;
-    if (r->early_stopping_met) {
+    if (r->early_stopping_met || tells_no_tokens(r)) {
         return;
     }
     if (r->settings.scenario == VT_SERVER) {

@@ -193,9 +193,7 @@ void vt_detail_test(struct vt_detail *d, const struct vt_mlperf_test *test)
     put_build(d);
     TEXT("test_datetime", vt_mlperf_time_iso(test->start_unix_ms, text));
     TEXT("sut_name", test->sut_name);
-    if (test->sut_name_ns >= 0) {
-        NS("get_sut_name_duration_ns", test->sut_name_ns);
-    }
+    NS("get_sut_name_duration_ns", test->sut_name_ns);
     TEXT("qsl_name", test->qsl_name);
     COUNT("qsl_reported_total_count", test->total_count);
     COUNT("qsl_reported_performance_count", test->performance_count);

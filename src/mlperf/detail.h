@@ -20,7 +20,7 @@ struct vt_mlperf_test {
     const char *qsl_name;
     uint64_t total_count, performance_count; /* as the library reported them */
     int64_t start_unix_ms;
-    int64_t sut_name_ns; /* what asking the sut for its name took; below 0: not measured */
+    int64_t sut_name_ns; /* what asking the sut for its name took */
 };
 
 struct vt_detail {

@@ -147,10 +147,9 @@ void vt_mlperf_log_release(struct vt_mlperf_log *log)
     *log = (struct vt_mlperf_log){0};
 }
 
-enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const char *folder,
-                                   struct vt_error *err)
+enum vt_status vt_mlperf_log_write(const struct vt_load_report *report,
+                                   const struct vt_test_logs *options, struct vt_error *err)
 {
-    const struct vt_test_logs options = {.folder = folder};
     struct vt_mlperf_log log;
     struct vt_mlperf_test test = {
         .sut_name = report->sut_name,
@@ -158,12 +157,12 @@ enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const ch
         .total_count = report->qsl_total_count,
         .performance_count = report->qsl_performance_count,
         .start_unix_ms = report->start_unix_ms,
-        .sut_name_ns = -1,
+        .sut_name_ns = report->sut_name_ns,
     };
 
     vt_mlperf_settings_of(&report->settings, &report->effective, &test.settings);
     enum vt_status status =
-        vt_mlperf_log_open(&log, &options, &test, report->start_monotonic_ns, err);
+        vt_mlperf_log_open(&log, options, &test, report->start_monotonic_ns, err);
     if (status == VT_OK) {
         vt_detail_say(&log.detail, VT_DETAIL_MESSAGE, "Starting %s mode",
                       report->settings.mode == VT_ACCURACY ? "accuracy" : "performance");

@@ -62,8 +62,9 @@ void vt_mlperf_log_result(struct vt_mlperf_log *log, const struct vt_load_report
 enum vt_status vt_mlperf_log_commit(struct vt_mlperf_log *log, struct vt_error *err) VT_NODISCARD;
 void vt_mlperf_log_release(struct vt_mlperf_log *log); /* drops what is not committed */
 
-/* All of the above for one finished run, into `folder`, which exists. */
-enum vt_status vt_mlperf_log_write(const struct vt_load_report *report, const char *folder,
+/* All of the above for a run that is over: one of several, of which only this one counts. */
+enum vt_status vt_mlperf_log_write(const struct vt_load_report *report,
+                                   const struct vt_test_logs *options,
                                    struct vt_error *err) VT_NODISCARD;
 
 #endif

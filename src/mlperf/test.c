@@ -12,10 +12,12 @@ struct test {
     const struct vt_sut *sut;
     const struct vt_qsl *qsl;
     struct vt_load_control *control;
+    const struct vt_test_watch *watch; /* may be NULL */
     struct vt_load_carry carry;
     struct vt_mlperf_log log;
     struct vt_test_result *result;
     struct vt_error *err;
+    uint32_t steps; /* of find-peak that were begun */
 };
 
 static int64_t unix_ms(void)
@@ -40,6 +42,10 @@ static enum vt_status run_phase(struct test *test, enum vt_mode mode, double ser
 
     settings.mode = mode;
     settings.server_target_qps = server_qps;
+    if (test->watch != NULL) {
+        test->watch->begin(test->watch->ctx, mode,
+                           test->settings.mode == VT_FIND_PEAK ? ++test->steps : 0, server_qps);
+    }
     enum vt_status status =
         vt_load_run(&settings, test->sut, test->qsl, test->control, test->err, &report);
     if (status == VT_OK) {
@@ -84,10 +90,12 @@ struct peak {
     double low, high; /* high 0: none yet */
 };
 
-/* LoadGen looks at the latency constraint alone; a sample that is lost is above every limit. */
+/* LoadGen looks at the latency constraint alone; a sample without an answer, or with an error in
+ * its place, is above every limit. */
 static bool holds(const struct vt_load_report *report)
 {
-    return report->performance_met && report->samples_lost == 0 && !report->interrupted;
+    return report->performance_met && report->samples_lost == 0 && report->samples_failed == 0 &&
+           !report->interrupted;
 }
 
 /* One step at a rate; what held becomes the result. */
@@ -106,6 +114,7 @@ static enum vt_status try_rate(struct test *test, double qps, bool sets, struct 
             test->result->peak_qps = qps;
         } else if (!report->interrupted) {
             peak->high = qps;
+            test->result->peak_bounded = true;
         }
     }
     vt_load_report_free(drop);
@@ -279,8 +288,8 @@ static enum vt_status run_and_commit(struct test *test)
 
 enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct vt_sut *sut,
                            const struct vt_qsl *qsl, struct vt_load_control *control,
-                           const struct vt_test_logs *logs, struct vt_error *err,
-                           struct vt_test_result *ret_result)
+                           const struct vt_test_logs *logs, const struct vt_test_watch *watch,
+                           struct vt_error *err, struct vt_test_result *ret_result)
 {
     struct vt_load_control own = {0};
     struct vt_load_effective effective;
@@ -289,6 +298,7 @@ enum vt_status vt_test_run(const struct vt_load_settings *settings, const struct
         .sut = sut,
         .qsl = qsl,
         .control = control != NULL ? control : &own,
+        .watch = watch,
         .result = ret_result,
         .err = err,
     };

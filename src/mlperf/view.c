@@ -52,8 +52,7 @@ static void derive_token_rates(struct vt_mlperf_view *v)
                 : 0;
     }
     if (r->settings.infer_token_latencies) {
-        /* LoadGen keeps the factor as a whole number. */
-        double factor = (double)(int64_t)r->settings.token_latency_scaling_factor;
+        double factor = (double)r->settings.token_latency_scaling_factor;
         double n = offline ? (double)r->samples_completed : less_one(r->samples_completed);
         v->inferred_token_rate = rate(factor * n, span);
     }

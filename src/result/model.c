@@ -72,9 +72,25 @@ int vt_result_exit_code(const struct vt_result *result)
     return vt_result_valid(result) ? 0 : 1;
 }
 
+double vt_result_token_rate(const struct vt_load_report *report)
+{
+    int64_t span_ns = report->settings.scenario == VT_OFFLINE ? report->latency.max_ns
+                                                              : report->last_query_done_ns;
+    return span_ns > 0 ? (double)report->token.tokens / ((double)span_ns / 1e9) : 0;
+}
+
 char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size)
 {
-    snprintf(text, size, "%s/%s%s", vt_scenario_key(entry->scenario), vt_mode_key(entry->mode),
-             entry->mode == VT_PERFORMANCE ? "/run_1" : "");
+    const char *scenario = vt_scenario_key(entry->scenario);
+
+    if (entry->test_mode == VT_FIND_PEAK) {
+        snprintf(text, size, "%s/%s", scenario, vt_mode_key(VT_FIND_PEAK));
+    } else if (entry->test_mode == VT_SUBMISSION) {
+        snprintf(text, size, "%s/%s/%s", scenario, vt_mode_key(VT_SUBMISSION),
+                 vt_mode_key(entry->mode));
+    } else {
+        snprintf(text, size, "%s/%s%s", scenario, vt_mode_key(entry->mode),
+                 entry->mode == VT_PERFORMANCE ? "/run_1" : "");
+    }
     return text;
 }

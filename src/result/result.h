@@ -24,10 +24,20 @@
 
 #define VT_AUDITS_MAX (VT_SCENARIO_COUNT * VT_AUDIT_TESTS)
 
+/* What FindPeakPerformance found. */
+struct vt_result_peak {
+    uint32_t steps; /* runs that it took; 0: it did not run */
+    double qps;     /* the highest rate that held; 0: none */
+    bool bounded;   /* one that did not hold was found too */
+    bool interrupted;
+};
+
 /* One scenario in one mode. */
 struct vt_result_entry {
     enum vt_scenario scenario;
-    enum vt_mode mode;
+    enum vt_mode mode;      /* performance or accuracy */
+    enum vt_mode test_mode; /* of the test that it is a part of: `mode` itself, submission, or
+                               find-peak */
     struct vt_load_report *report; /* owned; NULL when there was no run: `failure` says why it
                                       failed, or `reasons` why there was nothing to run */
     struct vt_error failure;
@@ -40,8 +50,9 @@ struct vt_result_entry {
     bool rate_found; /* Server: target_qps was searched for */
     double target_qps;
     struct vt_rate_found rate; /* how it was searched for and how sure it is; no report in it */
-    uint64_t requests;         /* of the engine */
-    uint64_t batch_max;        /* --batch in effect */
+    struct vt_result_peak peak;
+    uint64_t requests;  /* of the engine */
+    uint64_t batch_max; /* --batch in effect */
 };
 
 struct vt_result {
@@ -100,10 +111,15 @@ VT_API char *vt_count_text(uint64_t count, char *text, size_t size);
 /* A duration with a fitting unit: "0.03 ms", "7.1 µs", "12.3 s". */
 VT_API char *vt_duration_text(int64_t ns, char *text, size_t size);
 
+/* Tokens a second until the last-issued query was done, in Offline over the longest latency; 0
+ * where none were counted. */
+double vt_result_token_rate(const struct vt_load_report *report);
+
 /* Writes folder/result.json; the folder exists. VT_ERR_WRITE names what could not be written. */
 enum vt_status vt_result_write_json(const struct vt_result *result, const char *folder,
                                     struct vt_error *err) VT_NODISCARD;
-/* The folder of an entry below OUT: "server/performance/run_1", "offline/accuracy". */
+/* The folder of an entry below OUT: "server/performance/run_1", "offline/accuracy",
+ * "offline/submission/accuracy". */
 char *vt_result_entry_folder(const struct vt_result_entry *entry, char *text, size_t size);
 
 #endif

@@ -80,11 +80,13 @@ static void fill_result_cell(const struct vt_result_entry *entry, struct row *ro
         snprintf(row->cell[CELL_RESULT], sizeof row->cell[CELL_RESULT], "%s %s",
                  vt_number_text(metric->value, number, sizeof number), metric->unit);
     }
-    if (entry->scenario == VT_SERVER && entry->rate_found) {
+    if (entry->peak.qps > 0) {
+        snprintf(row->result_note, sizeof row->result_note, " (peak)");
+    } else if (entry->scenario == VT_SERVER && entry->rate_found) {
         snprintf(row->result_note, sizeof row->result_note, " (found)");
     } else if (entry->scenario == VT_MULTISTREAM) {
-        snprintf(row->result_note, sizeof row->result_note, " (%u samples)",
-                 (unsigned)report->settings.multi_stream_samples_per_query);
+        snprintf(row->result_note, sizeof row->result_note, " (%llu samples)",
+                 (unsigned long long)report->settings.multi_stream_samples_per_query);
     }
 }
 
@@ -125,7 +127,7 @@ static void fill_row(const struct vt_result_entry *entry, struct row *row)
     }
     fill_result_cell(entry, row);
     snprintf(row->cell[CELL_VALID], sizeof row->cell[0], "%s", entry->valid ? "yes" : "no");
-    if (entry->scenario == VT_SERVER) {
+    if (entry->scenario == VT_SERVER && entry->report->tokens == NULL) {
         int64_t limit = entry->report->settings.server_target_latency_ns;
         snprintf(row->valid_note, sizeof row->valid_note, "  (limit %s)",
                  vt_duration_text(limit, number, sizeof number));
@@ -252,6 +254,10 @@ static void quality_text(const struct vt_result *result, const struct vt_result_
             why = entry->reasons.n > 0 ? entry->reasons.text[0] : "it did not run";
         }
         snprintf(text, size, "%sunmeasured: %s", name, why);
+        return;
+    }
+    if (!entry->has_quality && entry->report->interrupted) {
+        snprintf(text, size, "%sunmeasured: interrupted", name);
         return;
     }
     if (!entry->has_quality) {
@@ -425,11 +431,87 @@ static void put_rules(const struct vt_result *result, FILE *out, int columns)
 /* How sure a found rate is; where none was found, the reasons say it. */
 static void put_rate(const struct vt_result *result, FILE *out, int columns)
 {
+    char text[256], number[64];
+
     for (uint32_t i = 0; i < result->n_entries; i++) {
         const struct vt_result_entry *entry = &result->entries[i];
+        if (entry->peak.qps > 0) {
+            snprintf(text, sizeof text, "%s queries/s is the highest rate that held in %u runs%s",
+                     vt_number_text(entry->peak.qps, number, sizeof number),
+                     (unsigned)entry->peak.steps,
+                     entry->peak.bounded ? ", each taken at its word as LoadGen does" : "");
+            put_item(out, "server rate", text, columns);
+        }
         if (entry->rate_found && entry->rate.outcome == VT_RATE_CONFIRMED) {
             put_item(out, "server rate", entry->rate.text, columns);
         }
+    }
+}
+
+/* "p50 1 ms, p99 2 ms (limit 100 ms)"; only Server has limits. */
+static char *token_latency_text(const struct vt_load_report *report,
+                                const struct vt_latency_stats *stats, int64_t limit_ns, char *text,
+                                size_t size)
+{
+    char p50[32], p99[32], limit[32];
+    int n = snprintf(text, size, "p50 %s, p99 %s", vt_duration_text(stats->p50_ns, p50, sizeof p50),
+                     vt_duration_text(stats->p99_ns, p99, sizeof p99));
+
+    if (report->settings.scenario == VT_SERVER && n > 0 && (size_t)n < size) {
+        snprintf(text + n, size - (size_t)n, " (limit %s)",
+                 vt_duration_text(limit_ns, limit, sizeof limit));
+    }
+    return text;
+}
+
+/* Tokens a second, to the first one, and from one to the next. */
+static void put_tokens(const struct vt_result *result, FILE *out, int columns)
+{
+    char text[512], number[64], first[128], further[128];
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_load_report *report = result->entries[i].report;
+        if (report == NULL || report->token.tokens == 0 ||
+            result->entries[i].mode != VT_PERFORMANCE) {
+            continue;
+        }
+        const struct vt_token_report *token = &report->token;
+        const struct vt_load_settings *s = &report->settings;
+        int n = snprintf(text, sizeof text, "%s: %s tokens/s",
+                         vt_scenario_name(result->entries[i].scenario),
+                         vt_number_text(vt_result_token_rate(report), number, sizeof number));
+        if (token->first.max_ns > 0 && n > 0 && (size_t)n < sizeof text) {
+            snprintf(text + n, sizeof text - (size_t)n, "; first token %s; each further %s",
+                     token_latency_text(report, &token->first, s->server_ttft_latency_ns, first,
+                                        sizeof first),
+                     token_latency_text(report, &token->per_output, s->server_tpot_latency_ns,
+                                        further, sizeof further));
+        }
+        put_item(out, shown++ == 0 ? "tokens" : "", text, columns);
+    }
+}
+
+/* print_timestamps: start and end by the wall clock, to be compared with those of a meter. */
+static void put_timestamps(const struct vt_result *result, FILE *out, int columns)
+{
+    char text[256], duration[32];
+    uint32_t shown = 0;
+
+    for (uint32_t i = 0; i < result->n_entries; i++) {
+        const struct vt_load_report *report = result->entries[i].report;
+        if (report == NULL || !report->settings.print_timestamps ||
+            result->entries[i].mode != VT_PERFORMANCE) {
+            continue;
+        }
+        int64_t end_ms = report->start_unix_ms + report->duration_ns / 1000000;
+        snprintf(text, sizeof text, "%s: %lld.%03lld to %lld.%03lld, in s since 1970, UTC: %s",
+                 vt_scenario_name(result->entries[i].scenario),
+                 (long long)(report->start_unix_ms / 1000),
+                 (long long)(report->start_unix_ms % 1000), (long long)(end_ms / 1000),
+                 (long long)(end_ms % 1000),
+                 vt_duration_text(report->duration_ns, duration, sizeof duration));
+        put_item(out, shown++ == 0 ? "timestamps" : "", text, columns);
     }
 }
 
@@ -457,6 +539,8 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
         put_item(out, "partial", "interrupted: what is shown was measured until then", columns);
     }
     put_rate(result, out, columns);
+    put_tokens(result, out, columns);
+    put_timestamps(result, out, columns);
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);

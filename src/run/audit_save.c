@@ -157,7 +157,8 @@ enum vt_status vt_audit_save(const struct vt_save *save, const struct vt_result_
         status = vt_make_folders(accuracy, err);
     }
     if (status == VT_OK) {
-        status = vt_mlperf_log_write(audit->report, run, err);
+        status = vt_mlperf_log_write(
+            audit->report, &(struct vt_test_logs){.folder = run, .trace = save->trace}, err);
     }
     if (status == VT_OK) {
         status = move_accuracy_log(run, logs_responses ? accuracy : NULL, err);

@@ -8,7 +8,8 @@
 
 #define FIELD(name) offsetof(struct vt_job, name)
 
-static const char *const mode_choices[] = {"performance", "accuracy", "both", NULL};
+static const char *const mode_choices[] = {"performance", "accuracy",  "both",
+                                           "submission",  "find-peak", NULL};
 static const char *const rate_words[] = {"auto", NULL};
 /* enum vt_bounded_method */
 static const char *const bounded_methods[] = {"lemire", "division", NULL};
@@ -17,8 +18,9 @@ static const struct vt_option options[] = {
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to run", "NAME[,NAME]", 0, 0, NULL,
      "all", "offline, server, singlestream, multistream, or all of them"},
     {"mode", 0, VT_OPTION_CHOICE, FIELD(mode), "What to run", "MODE", 0, 0, mode_choices, "both",
-     "measure performance, accuracy, or both; accuracy is measured once, under the first scenario, "
-     "unless --official asks for it under each"},
+     "measure performance, accuracy, or both: accuracy once, under the first scenario, unless "
+     "--official asks for it under each; submission: both as one test, as LoadGen's SubmissionRun; "
+     "find-peak: Server as LoadGen's FindPeakPerformance"},
     {"official", 0, VT_OPTION_FLAG, FIELD(official), "What to run", NULL, 0, 0, NULL, NULL,
      "take the durations and query counts of the MLPerf rules: 10 minutes a scenario and more"},
     {"round", 0, VT_OPTION_TEXT, FIELD(round), "What to run", "R", 0, 0, NULL, VT_ROUND_LATEST,
@@ -47,8 +49,8 @@ static const struct vt_option options[] = {
     {"min-query-count", 0, VT_OPTION_INT, FIELD(min_query_count), "What to run", "N", 1,
      4294967295.0, NULL, NULL,
      "queries a scenario needs to be valid (default: what early stopping needs)"},
-    {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1, 65536,
-     NULL, "8", "samples in a MultiStream query"},
+    {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1,
+     4294967295.0, NULL, "8", "samples in a MultiStream query"},
 
     {"engine", 'e', VT_OPTION_TEXT, FIELD(engine), "Model and engine", "E", 0, 0, NULL, "native",
      "an engine that `vatio list` names, or the path of an engine module (with a slash in it)"},

@@ -80,6 +80,8 @@ enum vt_job_mode {
     VT_JOB_PERFORMANCE,
     VT_JOB_ACCURACY,
     VT_JOB_BOTH,
+    VT_JOB_SUBMISSION, /* as one test, as LoadGen's SubmissionRun */
+    VT_JOB_FIND_PEAK,
 };
 
 /* The options of `vatio run` and of a job file's section. Static storage. */

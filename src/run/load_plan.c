@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/load_plan.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/quote.h"
+#include "load/issue_thread.h"
 #include "load/load.h"
 #include "load/setting_table.h"
 #include "mlperf/round.h"
@@ -75,8 +77,8 @@ static enum vt_status start_from_round(struct making *making, enum vt_scenario s
     *asked = *round;
     asked->mode = VT_PLAN_NO_MODE;
     asked->max_duration_ns = VT_PLAN_NO_TIME;
-    asked->single_stream_expected_latency_ns = VT_PLAN_NO_TIME;
-    asked->multi_stream_expected_latency_ns = VT_PLAN_NO_TIME;
+    asked->single_stream_expected_latency_ns = VT_PLAN_NO_RATE;
+    asked->multi_stream_expected_latency_ns = VT_PLAN_NO_RATE;
     asked->server_target_qps = VT_PLAN_NO_RATE;
     asked->offline_expected_qps = VT_PLAN_NO_RATE;
     asked->completion_timeout_ns = VT_PLAN_NO_TIME;
@@ -116,7 +118,7 @@ static void apply_amounts(const struct making *making, struct vt_load_settings *
         s->min_query_count = (uint64_t)job->min_query_count;
     }
     if (given(making, "samples-per-query")) {
-        s->multi_stream_samples_per_query = (uint32_t)job->samples_per_query;
+        s->multi_stream_samples_per_query = (uint64_t)job->samples_per_query;
     }
     if (given(making, "target-qps")) {
         s->server_target_qps = job->target_qps > 0 ? job->target_qps : VT_PLAN_NO_RATE;
@@ -309,11 +311,34 @@ enum vt_status vt_cpu_list_parse(const char *text, struct vt_error *err, int32_t
     return VT_OK;
 }
 
+/* Options that do nothing without another one. */
+static void warn_idle(const struct making *making, const struct vt_conf_warnings *warnings)
+{
+    const struct vt_load_settings *server = &making->plan->asked[VT_SERVER];
+    const struct {
+        const char *option;
+        bool idle;
+        const char *needs;
+    } pairs[] = {
+        {"spill-dir", server->memory_limit_bytes == 0, "--memory-limit"},
+        {"ttft-latency", !server->use_token_latencies, "--tokens"},
+        {"tpot-latency", !server->use_token_latencies, "--tokens"},
+    };
+    char text[128];
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (given(making, pairs[i].option) && pairs[i].idle && warnings != NULL &&
+            warnings->warn != NULL) {
+            (void)snprintf(text, sizeof text, "--%s has no effect without %s", pairs[i].option,
+                           pairs[i].needs);
+            warnings->warn(warnings->ctx, text);
+        }
+    }
+}
+
 static enum vt_status plan_all(struct making *making, const char *model,
                                const struct vt_conf_warnings *warnings, struct vt_error *err)
 {
-    struct vt_load_plan *plan = making->plan;
-
     enum vt_status status = vt_job_scenarios(making->job, err, making->wanted);
     if (status == VT_OK) {
         status = name_benchmark(making, model, err);
@@ -325,8 +350,10 @@ static enum vt_status plan_all(struct making *making, const char *model,
         status = read_arrivals(making, err);
     }
     if (status == VT_OK && making->job->pin != NULL) {
-        status = vt_cpu_list_parse(making->job->pin, err, &plan->cpus, &plan->n_cpus);
+        status =
+            vt_cpu_list_parse(making->job->pin, err, &making->plan->cpus, &making->plan->n_cpus);
     }
+    const struct vt_conf_warnings *all_warnings = warnings;
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
         /* What only another scenario would stumble over is not this job's affair; and the files
          * say the same in each. */
@@ -337,12 +364,8 @@ static enum vt_status plan_all(struct making *making, const char *model,
         warnings = wanted ? NULL : warnings;
         status = wanted ? status : VT_OK;
     }
-    for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
-        if (making->wanted[i] && plan->asked[i].mode == VT_FIND_PEAK) {
-            status = vt_error_set(err, VT_ERR_UNSUPPORTED,
-                                  "mode = 3 (FindPeakPerformance) is no mode of a job: "
-                                  "--target-qps auto finds the highest valid rate");
-        }
+    if (status == VT_OK) {
+        warn_idle(making, all_warnings);
     }
     return status;
 }
@@ -362,6 +385,42 @@ enum vt_status vt_load_plan_init(struct vt_load_plan *plan, const struct vt_opti
     return status;
 }
 
+static enum vt_status check_pin(const struct vt_load_plan *plan, const char *pin,
+                                struct vt_error *err)
+{
+    cpu_set_t usable;
+
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0) {
+        return VT_OK; /* more CPUs than the set holds: pinning will tell */
+    }
+    for (uint32_t i = 0; i < plan->n_cpus; i++) {
+        int32_t cpu = plan->cpus[i];
+        if (cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)cpu, &usable)) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "--pin %s: this process may not use CPU %d, only %d CPUs that "
+                                "taskset -cp shows",
+                                vt_plain(pin).text, (int)cpu, CPU_COUNT(&usable));
+        }
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_load_plan_check_host(const struct vt_load_plan *plan, const struct vt_job *job,
+                                       struct vt_error *err)
+{
+    const struct vt_load_settings settings = {.fifo_priority = (int32_t)job->fifo};
+    struct vt_issue_thread saved;
+    struct vt_error why = VT_ERROR_INIT;
+
+    enum vt_status status = check_pin(plan, job->pin, err);
+    if (status != VT_OK || job->fifo == 0) {
+        return status;
+    }
+    status = vt_issue_thread_enter(&settings, 0, &why, &saved);
+    vt_issue_thread_leave(&saved);
+    return status == VT_OK ? VT_OK : vt_error_set(err, status, "--fifo: %s", why.text);
+}
+
 void vt_load_plan_release(struct vt_load_plan *plan)
 {
     vt_arrival_trace_release(&plan->trace);
@@ -378,7 +437,9 @@ enum vt_job_mode vt_load_plan_mode(const struct vt_load_plan *plan, const struct
     case VT_ACCURACY:
         return VT_JOB_ACCURACY;
     case VT_SUBMISSION:
-        return VT_JOB_BOTH;
+        return VT_JOB_SUBMISSION;
+    case VT_FIND_PEAK:
+        return VT_JOB_FIND_PEAK;
     default:
         return (enum vt_job_mode)job->mode;
     }

@@ -49,6 +49,10 @@ struct vt_load_plan {
 enum vt_status vt_load_plan_init(struct vt_load_plan *plan, const struct vt_options *options,
                                  const char *model, const struct vt_conf_warnings *warnings,
                                  struct vt_error *err) VT_NODISCARD;
+/* Whether this process may do what --pin and --fifo ask for: told before anything slow.
+ * VT_ERR_USAGE for a CPU, VT_ERR_UNAVAILABLE for the priority. */
+enum vt_status vt_load_plan_check_host(const struct vt_load_plan *plan, const struct vt_job *job,
+                                       struct vt_error *err) VT_NODISCARD;
 void vt_load_plan_release(struct vt_load_plan *plan); /* accepts a zeroed one */
 
 /* What the job measures in this scenario: a file's mode, else --mode. */

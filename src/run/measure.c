@@ -12,7 +12,7 @@
 #define PROBE_MOST_NS (2 * VT_NS_PER_S)
 #define WARM_UP_NS    (1 * VT_NS_PER_S)
 
-static bool stopped(const struct vt_measure *measure)
+bool vt_measure_stopped(const struct vt_measure *measure)
 {
     return atomic_load(&measure->control->stop);
 }
@@ -60,6 +60,39 @@ static enum vt_status warm_up(struct vt_measure *measure, struct vt_error *err,
     return status;
 }
 
+static bool counts_tokens(const struct vt_measure *measure)
+{
+    for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+        bool wanted = measure->wanted == NULL || measure->wanted[i];
+        if (wanted && measure->session->plan->asked[i].use_token_latencies) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Learns from the probe's run; an error where no other run can do better. */
+static enum vt_status take_probe(struct vt_measure *measure, const struct vt_load_report *report,
+                                 struct vt_error *err)
+{
+    if (report->interrupted) {
+        return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
+    }
+    if (report->settings.use_token_latencies && report->token.tokens == 0 &&
+        report->samples_completed > report->samples_failed) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--tokens: engine %s tells no tokens of %s: leave --tokens out, give "
+                            "--no-tokens where a benchmark or a file asks for them, or take an "
+                            "engine that counts them",
+                            measure->session->engine_ref.ops.name,
+                            vt_model_source_name(&measure->session->source));
+    }
+    if (report->samples_completed > 0 && report->latency.p90_ns > 0) {
+        measure->probe.single_p90_ns = report->latency.p90_ns;
+    }
+    return VT_OK;
+}
+
 enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err)
 {
     struct vt_warm_up warm;
@@ -75,7 +108,7 @@ enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err
     probe->batch = warm.batch;
     probe->samples_per_s = (double)warm.batch * measure->session->lanes /
                            ((double)(warm.batch_ns > 0 ? warm.batch_ns : 1) / 1e9);
-    if (stopped(measure)) {
+    if (vt_measure_stopped(measure)) {
         return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
     }
     if (warm.single_ns > PROBE_MOST_NS) {
@@ -86,19 +119,14 @@ enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err
     settings.min_duration_ns = PROBE_NS;
     settings.min_query_count = PROBE_QUERIES;
     settings.max_duration_ns = PROBE_MOST_NS;
+    settings.use_token_latencies = counts_tokens(measure);
     status = vt_measure_load(measure, &settings, err, &report);
     if (status != VT_OK) {
         return status;
     }
-    if (report->samples_completed > 0 && report->latency.p90_ns > 0) {
-        probe->single_p90_ns = report->latency.p90_ns;
-    }
-    bool interrupted = report->interrupted;
+    status = take_probe(measure, report, err);
     vt_load_report_free(report);
-    if (interrupted) {
-        return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
-    }
-    return VT_OK;
+    return status;
 }
 
 /* The entry's verdict from its report. */
@@ -146,9 +174,8 @@ static enum vt_status run_performance(struct vt_measure *measure, struct vt_load
     return status;
 }
 
-/* The quality of the responses of an accuracy run. */
-static enum vt_status score(struct vt_measure *measure, struct vt_result_entry *entry,
-                            struct vt_error *err)
+enum vt_status vt_measure_score(struct vt_measure *measure, struct vt_result_entry *entry,
+                                struct vt_error *err)
 {
     struct vt_session *session = measure->session;
     const struct vt_load_report *report = entry->report;
@@ -200,16 +227,31 @@ static enum vt_status run_accuracy(struct vt_measure *measure,
         return status;
     }
     vt_measure_adopt(entry, report);
-    return report->interrupted ? VT_OK : score(measure, entry, err);
+    return report->interrupted ? VT_OK : vt_measure_score(measure, entry, err);
+}
+
+void vt_measure_finish(struct vt_measure *measure, enum vt_status status,
+                       const struct vt_error *failure, struct vt_result_entry *entry)
+{
+    struct vt_sut_counts counts;
+
+    if (status != VT_OK) {
+        entry->failure = *failure;
+        vt_error_set(&entry->failure, status, "%s", vt_status_text(status));
+        entry->valid = false;
+    }
+    vt_sut_counts(measure->session->sut, &counts);
+    entry->requests = counts.requests;
+    entry->batch_max = measure->probe.batch;
+    vt_rules_judge(measure->session, entry);
 }
 
 enum vt_status vt_measure_scenario(struct vt_measure *measure, enum vt_scenario scenario,
                                    enum vt_mode mode, struct vt_error *err,
                                    struct vt_result_entry *ret_entry)
 {
-    struct vt_result_entry entry = {.scenario = scenario, .mode = mode};
+    struct vt_result_entry entry = {.scenario = scenario, .mode = mode, .test_mode = mode};
     struct vt_load_settings settings;
-    struct vt_sut_counts counts;
     struct vt_error failure = VT_ERROR_INIT;
     enum vt_status status;
 
@@ -219,21 +261,13 @@ enum vt_status vt_measure_scenario(struct vt_measure *measure, enum vt_scenario 
     } else {
         status = run_performance(measure, &settings, &failure, &entry);
     }
-    if (status == VT_ERR_MEMORY || (entry.report == NULL && stopped(measure))) {
+    if (status == VT_ERR_MEMORY || (entry.report == NULL && vt_measure_stopped(measure))) {
         vt_load_report_free(entry.report);
         return status == VT_ERR_MEMORY ? vt_error_set(err, status, "%s", failure.text)
                                        : vt_error_set(err, VT_ERR_INTERRUPTED, "%s was interrupted",
                                                       vt_scenario_name(scenario));
     }
-    if (status != VT_OK) {
-        entry.failure = failure;
-        vt_error_set(&entry.failure, status, "%s", vt_status_text(status));
-        entry.valid = false;
-    }
-    vt_sut_counts(measure->session->sut, &counts);
-    entry.requests = counts.requests;
-    entry.batch_max = measure->probe.batch;
-    vt_rules_judge(measure->session, &entry);
+    vt_measure_finish(measure, status, &failure, &entry);
     *ret_entry = entry;
     return VT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "load/load.h"
 #include "load/rate_search.h"
+#include "mlperf/test.h"
 #include "result/result.h"
 #include "run/run.h"
 #include "run/scenario.h"
@@ -12,6 +13,7 @@
 
 struct vt_measure {
     struct vt_session *session;
+    const bool *wanted; /* scenarios of the job; NULL: any */
     const struct vt_qsl *qsl;
     struct vt_probe probe;
     struct vt_load_control *control;
@@ -32,6 +34,19 @@ enum vt_status vt_measure_scenario(struct vt_measure *measure, enum vt_scenario 
                                    enum vt_mode mode, struct vt_error *err,
                                    struct vt_result_entry *ret_entry) VT_NODISCARD;
 
+/*
+ * A test of several runs as LoadGen makes it, VT_SUBMISSION or VT_FIND_PEAK, with its logs: up to
+ * two entries, an accuracy one first. As above; besides, VT_ERR_WRITE when the logs cannot be
+ * written, with the entries there.
+ */
+enum vt_status vt_measure_test(struct vt_measure *measure, enum vt_scenario scenario,
+                               enum vt_mode mode, const struct vt_test_logs *logs,
+                               struct vt_error *err, struct vt_result_entry ret_entries[2],
+                               uint32_t *ret_n) VT_NODISCARD;
+/* What the first lines say of find-peak, and how long it will probably take. */
+void vt_measure_peak_plan(const struct vt_measure *measure, const struct vt_load_settings *settings,
+                          char *text, size_t size, int64_t *ret_expected_ns);
+
 /* --- for the files of this room that put scenarios on ------------------------------------------
  */
 
@@ -44,6 +59,13 @@ enum vt_status vt_measure_load(struct vt_measure *measure, const struct vt_load_
                                struct vt_load_report **ret_report) VT_NODISCARD;
 /* The entry owns the report and has its verdict. */
 void vt_measure_adopt(struct vt_result_entry *entry, struct vt_load_report *report);
+/* The quality of the responses of an accuracy run. */
+enum vt_status vt_measure_score(struct vt_measure *measure, struct vt_result_entry *entry,
+                                struct vt_error *err) VT_NODISCARD;
+/* What failed, what the engine did, and the rules: the last word about an entry. */
+void vt_measure_finish(struct vt_measure *measure, enum vt_status status,
+                       const struct vt_error *failure, struct vt_result_entry *entry);
+bool vt_measure_stopped(const struct vt_measure *measure);
 /* Makes the entry invalid and says why. */
 void vt_measure_add_reason(struct vt_result_entry *entry, const char *text);
 

@@ -84,8 +84,9 @@ static void judge_limits(const struct vt_load_settings *s, const struct vt_load_
     }
     if (s->scenario == VT_MULTISTREAM &&
         s->multi_stream_samples_per_query != round->multi_stream_samples_per_query) {
-        add(reasons, "%u samples a query, the rules have %u (leave --samples-per-query out)",
-            s->multi_stream_samples_per_query, round->multi_stream_samples_per_query);
+        add(reasons, "%llu samples a query, the rules have %llu (leave --samples-per-query out)",
+            (unsigned long long)s->multi_stream_samples_per_query,
+            (unsigned long long)round->multi_stream_samples_per_query);
     }
     if (!known) {
         return;
@@ -179,6 +180,10 @@ void vt_rules_judge(const struct vt_session *session, struct vt_result_entry *en
         add(&entry->rules, "%s is not a benchmark of MLPerf Inference %s%s",
             plan->benchmark[0] != '\0' ? plan->benchmark : vt_model_source_name(&session->source),
             plan->round, plan->benchmark[0] != '\0' ? " (see --benchmark)" : "");
+    }
+    if (entry->test_mode == VT_FIND_PEAK) {
+        add(&entry->rules, "find-peak only looks for a rate (measure at it: --target-qps %.6g)",
+            entry->peak.qps);
     }
     if (report != NULL && entry->mode == VT_PERFORMANCE) {
         judge_performance(session, report, &entry->rules);

@@ -85,19 +85,33 @@ static void describe_session(struct run *run)
     result->batch = run->measure.probe.batch;
 }
 
-static bool wants_accuracy(const struct run *run, int i)
+/* What is measured of a scenario. Compliance tests need the runs for themselves. */
+static enum vt_job_mode mode_of(const struct run *run, int i)
 {
     enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
+    return run->audits && mode == VT_JOB_SUBMISSION ? VT_JOB_BOTH : mode;
+}
+
+/* Tests that LoadGen makes of several runs. */
+static bool is_test(const struct run *run, int i)
+{
+    return mode_of(run, i) == VT_JOB_SUBMISSION || mode_of(run, i) == VT_JOB_FIND_PEAK;
+}
+
+/* A run of its own for accuracy. */
+static bool wants_accuracy(const struct run *run, int i)
+{
+    enum vt_job_mode mode = mode_of(run, i);
     if (run->audits && run->tests.test[VT_TEST01]) {
         return run->wanted[i]; /* its responses are compared, whatever can be said of them */
     }
-    return run->wanted[i] && mode != VT_JOB_PERFORMANCE && run->session.info.has_quality;
+    return run->wanted[i] && (mode == VT_JOB_ACCURACY || mode == VT_JOB_BOTH) &&
+           run->session.info.has_quality;
 }
 
 static bool wants_performance(const struct run *run, int i)
 {
-    enum vt_job_mode mode = vt_load_plan_mode(&run->plan, &run->job, (enum vt_scenario)i);
-    return run->wanted[i] && (mode != VT_JOB_ACCURACY || run->audits);
+    return run->wanted[i] && (mode_of(run, i) != VT_JOB_ACCURACY || run->audits);
 }
 
 /* Else it is measured once: it depends little on the scenario. */
@@ -115,10 +129,38 @@ static void describe_rate_plan(struct run *run)
         return;
     }
     vt_scenario_settings(&run->session, &run->measure.probe, VT_SERVER, VT_PERFORMANCE, &settings);
-    if (settings.server_target_qps <= 0 && settings.arrivals != VT_ARRIVALS_TRACE) {
+    if (mode_of(run, VT_SERVER) == VT_JOB_FIND_PEAK) {
+        int64_t ignored;
+        vt_measure_peak_plan(&run->measure, &settings, run->result.rate_plan,
+                             sizeof run->result.rate_plan, &ignored);
+    } else if (settings.server_target_qps <= 0 && settings.arrivals != VT_ARRIVALS_TRACE) {
         struct vt_rate_search search = vt_measure_rate_search(&run->measure.probe, &settings);
         vt_measure_rate_plan(&search, run->result.rate_plan, sizeof run->result.rate_plan);
     }
+}
+
+/* The performance runs of a scenario, with the accuracy run of a submission. */
+static int64_t estimate_performance(const struct run *run, enum vt_scenario scenario)
+{
+    const struct vt_probe *probe = &run->measure.probe;
+    struct vt_load_settings settings;
+    char ignored[8];
+    int64_t total;
+
+    vt_scenario_settings(&run->session, probe, scenario, VT_PERFORMANCE, &settings);
+    if (mode_of(run, scenario) == VT_JOB_FIND_PEAK) {
+        vt_measure_peak_plan(&run->measure, &settings, ignored, sizeof ignored, &total);
+        return total;
+    }
+    total = vt_scenario_expected_ns(&settings, probe, 0);
+    if (mode_of(run, scenario) == VT_JOB_SUBMISSION) {
+        settings.mode = VT_ACCURACY;
+        total += vt_scenario_expected_ns(&settings, probe, run->session.info.total_count);
+    }
+    if (run->audits) {
+        total += vt_audit_expected_ns(&run->tests, &settings, probe);
+    }
+    return total;
 }
 
 /* The sum over everything that is going to run. */
@@ -138,15 +180,45 @@ static int64_t estimate_total(const struct run *run)
             accuracy = accuracy_everywhere(run);
         }
         if (wants_performance(run, i)) {
-            vt_scenario_settings(&run->session, &run->measure.probe, scenario, VT_PERFORMANCE,
-                                 &settings);
-            total += vt_scenario_expected_ns(&settings, &run->measure.probe, 0);
-            if (run->audits) {
-                total += vt_audit_expected_ns(&run->tests, &settings, &run->measure.probe);
-            }
+            total += estimate_performance(run, scenario);
         }
     }
     return total;
+}
+
+static enum vt_status keep_entry(struct run *run, struct vt_error *err)
+{
+    const struct vt_result_entry *entry = &run->result.entries[run->result.n_entries++];
+
+    bool interrupted = entry->report != NULL && entry->report->interrupted;
+    if (interrupted || entry->rate.interrupted || entry->peak.interrupted) {
+        run->result.partial = true;
+    }
+    return vt_save_entry(&run->save, entry, err);
+}
+
+/* A test of several runs, measured and saved. */
+static enum vt_status measure_test(struct run *run, enum vt_scenario scenario, struct vt_error *err)
+{
+    enum vt_mode mode = mode_of(run, scenario) == VT_JOB_SUBMISSION ? VT_SUBMISSION : VT_FIND_PEAK;
+    struct vt_result_entry entries[2];
+    char *folder = NULL;
+    uint32_t n = 0;
+
+    enum vt_status status = vt_save_test_folder(&run->save, scenario, mode, err, &folder);
+    if (status != VT_OK) {
+        return status;
+    }
+    const struct vt_test_logs logs = {.folder = folder, .trace = run->job.trace};
+    status = vt_measure_test(&run->measure, scenario, mode, &logs, err, entries, &n);
+    vt_free(folder);
+    for (uint32_t i = 0; i < n; i++) {
+        run->result.entries[run->result.n_entries] = entries[i];
+        /* One failure to write is enough to be told, and all entries are kept. */
+        enum vt_status kept = keep_entry(run, status == VT_OK ? err : NULL);
+        status = status == VT_OK ? kept : status;
+    }
+    return status;
 }
 
 /* One entry, measured and saved. */
@@ -157,14 +229,7 @@ static enum vt_status measure_entry(struct run *run, enum vt_scenario scenario, 
     struct vt_result_entry *entry = &result->entries[result->n_entries];
 
     enum vt_status status = vt_measure_scenario(&run->measure, scenario, mode, err, entry);
-    if (status != VT_OK) {
-        return status;
-    }
-    result->n_entries++;
-    if (entry->report != NULL && entry->report->interrupted) {
-        result->partial = true;
-    }
-    return vt_save_entry(&run->save, entry, err);
+    return status != VT_OK ? status : keep_entry(run, err);
 }
 
 /* Quality first, then speed: a fast wrong answer is worth nothing. */
@@ -181,13 +246,50 @@ static enum vt_status measure_all(struct run *run, struct vt_error *err)
     }
     for (int i = 0; i < VT_SCENARIO_COUNT && status == VT_OK; i++) {
         if (wants_performance(run, i) && !run->result.partial) {
-            status = measure_entry(run, (enum vt_scenario)i, VT_PERFORMANCE, err);
+            status = is_test(run, i) ? measure_test(run, (enum vt_scenario)i, err)
+                                     : measure_entry(run, (enum vt_scenario)i, VT_PERFORMANCE, err);
         }
     }
     if (status == VT_OK && run->audits && !run->result.partial) {
         status = vt_audit_run(&run->measure, &run->tests, &run->save, &run->result, err);
     }
     return status;
+}
+
+/* Find-peak is a test of Server: of all scenarios that one is left, of named ones it is an error.
+ */
+static enum vt_status check_find_peak(struct run *run, const struct vt_options *options,
+                                      struct vt_error *err)
+{
+    bool named = vt_options_given(options, "scenario");
+
+    for (int i = 0; i < VT_SCENARIO_COUNT; i++) {
+        enum vt_scenario scenario = (enum vt_scenario)i;
+        if (!run->wanted[i] || mode_of(run, i) != VT_JOB_FIND_PEAK) {
+            continue;
+        }
+        if (run->audits) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "find-peak: compliance tests need runs at one rate, give --mode "
+                                "performance or both");
+        }
+        if (scenario == VT_SERVER && run->plan.asked[i].arrivals == VT_ARRIVALS_TRACE) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "find-peak varies the rate, a trace of arrivals has one: leave "
+                                "--arrivals out or give --mode performance");
+        }
+        if (scenario != VT_SERVER && named) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "find-peak is a test of Server, not of %s: give --scenario server",
+                                vt_scenario_name(scenario));
+        }
+        run->wanted[i] = scenario == VT_SERVER;
+    }
+    if (count_wanted(run) == 0) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "find-peak is a test of Server: give --scenario server");
+    }
+    return VT_OK;
 }
 
 static enum vt_status prepare(struct run *run, const struct vt_options *options, const char *model,
@@ -209,6 +311,12 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
                                    &warnings, err);
         run->session.plan = &run->plan;
     }
+    if (status == VT_OK) {
+        status = vt_load_plan_check_host(&run->plan, &run->job, err);
+    }
+    if (status == VT_OK) {
+        status = check_find_peak(run, options, err);
+    }
     if (status != VT_OK) {
         return status;
     }
@@ -218,6 +326,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     if (status != VT_OK) {
         return status;
     }
+    run->save.trace = run->job.trace;
     if (events->header != NULL) {
         events->header(events->ctx, &run->result, count_wanted(run));
     }
@@ -253,8 +362,11 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
     run->job = *(const struct vt_job *)options->values;
-    run->measure = (struct vt_measure){
-        .session = &run->session, .qsl = &run->qsl, .control = control, .events = events};
+    run->measure = (struct vt_measure){.session = &run->session,
+                                       .wanted = run->wanted,
+                                       .qsl = &run->qsl,
+                                       .control = control,
+                                       .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
         vt_save_discard(&run->save);

@@ -52,7 +52,7 @@ static size_t existing_prefix(char *path)
 enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char *started_utc,
                             const char *model_name, struct vt_error *err)
 {
-    *save = (struct vt_save){NULL, 0};
+    *save = (struct vt_save){0};
     char *folder = wanted != NULL ? vt_strdup(wanted) : default_folder(started_utc, model_name);
     char *trial = folder != NULL ? vt_path_join(folder, "result.json") : NULL;
     if (trial == NULL) {
@@ -78,6 +78,23 @@ enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char
     return status;
 }
 
+enum vt_status vt_save_test_folder(const struct vt_save *save, enum vt_scenario scenario,
+                                   enum vt_mode test_mode, struct vt_error *err, char **ret_folder)
+{
+    char *folder =
+        vt_asprintf("%s/%s/%s", save->folder, vt_scenario_key(scenario), vt_mode_key(test_mode));
+    if (folder == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    enum vt_status status = vt_make_folders(folder, err);
+    if (status != VT_OK) {
+        vt_free(folder);
+        return status;
+    }
+    *ret_folder = folder;
+    return VT_OK;
+}
+
 enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_entry *entry,
                              struct vt_error *err)
 {
@@ -97,8 +114,9 @@ enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_
     if (status == VT_OK) {
         status = vt_records_write(entry->report, records, err);
     }
-    if (status == VT_OK) {
-        status = vt_mlperf_log_write(entry->report, folder, err);
+    if (status == VT_OK && entry->test_mode == entry->mode) {
+        const struct vt_test_logs logs = {.folder = folder, .trace = save->trace};
+        status = vt_mlperf_log_write(entry->report, &logs, err);
     }
     vt_free(records);
     vt_free(folder);
@@ -126,5 +144,5 @@ void vt_save_discard(struct vt_save *save)
 void vt_save_release(struct vt_save *save)
 {
     vt_free(save->folder);
-    *save = (struct vt_save){NULL, 0};
+    *save = (struct vt_save){0};
 }

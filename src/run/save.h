@@ -6,6 +6,7 @@
 #ifndef VT_RUN_SAVE_H
 #define VT_RUN_SAVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "result/result.h"
@@ -13,6 +14,7 @@
 struct vt_save {
     char *folder;
     size_t kept; /* the first so many bytes of it name a folder that was there before */
+    bool trace;  /* logs have a trace; set by the caller */
 };
 
 /*
@@ -21,7 +23,11 @@ struct vt_save {
  */
 enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char *started_utc,
                             const char *model_name, struct vt_error *err) VT_NODISCARD;
-/* Records and MLPerf logs of one entry. */
+/* The folder of the logs of a test that is about to run; the caller frees it (vt_free). */
+enum vt_status vt_save_test_folder(const struct vt_save *save, enum vt_scenario scenario,
+                                   enum vt_mode test_mode, struct vt_error *err,
+                                   char **ret_folder) VT_NODISCARD;
+/* Records of one entry, and its MLPerf logs unless a test has written them. */
 enum vt_status vt_save_entry(const struct vt_save *save, const struct vt_result_entry *entry,
                              struct vt_error *err) VT_NODISCARD;
 /* Removes the folders that were made here, as far as they are empty. */

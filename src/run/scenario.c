@@ -39,6 +39,15 @@ static uint64_t min_queries(enum vt_scenario scenario)
     }
 }
 
+int64_t vt_scenario_trace_ns(const struct vt_load_settings *settings)
+{
+    const struct vt_load_settings *s = settings;
+    bool replayed =
+        s->scenario == VT_SERVER && s->arrivals == VT_ARRIVALS_TRACE && s->n_arrival_trace > 0;
+
+    return replayed ? s->arrival_trace_ns[s->n_arrival_trace - 1] : -1;
+}
+
 /* Durations and counts that the job left open. */
 static void fill_amounts(const struct vt_session *session, struct vt_load_settings *s)
 {
@@ -46,14 +55,21 @@ static void fill_amounts(const struct vt_session *session, struct vt_load_settin
     const struct vt_load_settings *round = &session->plan->round_settings[s->scenario];
     const uint64_t total = session->info.total_count;
 
+    const int64_t trace_ns = vt_scenario_trace_ns(s);
+
     if (s->min_duration_ns == VT_PLAN_NO_TIME) {
-        s->min_duration_ns = job->duration_ns;
+        s->min_duration_ns =
+            trace_ns < 0 || trace_ns > job->duration_ns ? job->duration_ns : trace_ns;
     }
     if (s->max_duration_ns == VT_PLAN_NO_TIME) {
-        s->max_duration_ns = job->official ? 0 : job->max_duration_ns;
+        /* A trace says itself when it ends. */
+        s->max_duration_ns = job->official || trace_ns >= 0 ? 0 : job->max_duration_ns;
     }
     if (s->min_query_count == VT_PLAN_NO_COUNT) {
         s->min_query_count = min_queries(s->scenario);
+        if (trace_ns >= 0 && s->n_arrival_trace < s->min_query_count) {
+            s->min_query_count = s->n_arrival_trace;
+        }
     }
     if (s->performance_sample_count_override == VT_PLAN_NO_COUNT) {
         /* A smaller data set than the benchmark's is loaded as its workload likes. */
@@ -77,12 +93,13 @@ static void fill_amounts(const struct vt_session *session, struct vt_load_settin
 static void fill_expectations(const struct vt_session *session, const struct vt_probe *probe,
                               struct vt_load_settings *s)
 {
-    if (s->single_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
-        s->single_stream_expected_latency_ns = probe->single_p90_ns > 0 ? probe->single_p90_ns : 1;
+    if (s->single_stream_expected_latency_ns < 0) {
+        s->single_stream_expected_latency_ns =
+            probe->single_p90_ns > 0 ? (double)probe->single_p90_ns : 1;
     }
-    if (s->multi_stream_expected_latency_ns == VT_PLAN_NO_TIME) {
+    if (s->multi_stream_expected_latency_ns < 0) {
         s->multi_stream_expected_latency_ns =
-            (int64_t)(s->multi_stream_samples_per_query / probe->samples_per_s * 1e9) + 1;
+            (double)s->multi_stream_samples_per_query / probe->samples_per_s * 1e9 + 1;
     }
     if (s->offline_expected_qps <= 0) {
         s->offline_expected_qps = probe->samples_per_s;
@@ -152,7 +169,8 @@ int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,
         expected = at_least(expected + expected / 10, queries, sample_ns);
         break;
     case VT_SERVER:
-        expected = at_least(expected, queries, sample_ns);
+        expected = vt_scenario_trace_ns(s) >= 0 ? vt_scenario_trace_ns(s)
+                                                : at_least(expected, queries, sample_ns);
         if (s->server_target_qps <= 0) {
             expected += vt_scenario_search_ns(s);
         }
@@ -161,7 +179,8 @@ int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,
         expected = at_least(expected, queries, single_ns);
         break;
     default:
-        expected = at_least(expected, queries, s->multi_stream_samples_per_query * sample_ns);
+        expected =
+            at_least(expected, queries, (double)s->multi_stream_samples_per_query * sample_ns);
         break;
     }
     if (s->max_duration_ns > 0 && expected > s->max_duration_ns) {

@@ -34,6 +34,9 @@ int64_t vt_scenario_latency_bound(const struct vt_session *session, const struct
 /* Whether the job says how fast Offline will be; else it is measured. */
 bool vt_scenario_offline_rate_given(const struct vt_session *session);
 
+/* When the last query of a trace of arrivals comes; -1 where none is replayed. */
+int64_t vt_scenario_trace_ns(const struct vt_load_settings *settings);
+
 /* How long a run with these settings will probably take. */
 int64_t vt_scenario_expected_ns(const struct vt_load_settings *settings,
                                 const struct vt_probe *probe, uint64_t total_samples);

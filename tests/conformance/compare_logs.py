@@ -91,6 +91,18 @@ def configurations():
         "server_target_latency_ns": 123456789, "server_target_qps": 1234.5678}
     yield "SingleStream percentile", {
         "scenario": "SingleStream", "single_stream_target_latency_percentile": 0.95}
+    yield "SingleStream fraction", {
+        "scenario": "SingleStream", "single_stream_expected_latency_ns": 1333.3333,
+        "min_duration_ms": 37}
+    yield "SingleStream fraction equal issue", {
+        "scenario": "SingleStream", "single_stream_expected_latency_ns": 1234.567,
+        "sample_concatenate_permutation": 1, "min_duration_ms": 37}
+    yield "MultiStream fraction", {
+        "scenario": "MultiStream", "multi_stream_expected_latency_ns": 6666.66667,
+        "min_duration_ms": 37}
+    yield "Offline factor", {
+        "scenario": "Offline", "infer_token_latencies": 1,
+        "token_latency_scaling_factor": 12345678901}
     yield "MultiStream samples", {
         "scenario": "MultiStream", "multi_stream_samples_per_query": 3,
         "multi_stream_target_latency_percentile": 0.9}
@@ -162,7 +174,8 @@ SAME_VALUE = re.compile(
     r"|result_validity$|result_\w+_met$|early_stopping_met$|result_invalid_reason$"
     r"|result_scheduled_samples_per_sec$|power_)")
 OF_LOADGEN_ALONE = re.compile(r"Logging allocation detected|PerfClock and system_clock differ")
-INTEGER = re.compile(r"(_ns|_count|_latency_ss|_latency_ms|_min|_max|_mean)$")
+INTEGER = re.compile(
+    r"^(?!requested_\w+_expected_).*(_ns|_count|_latency_ss|_latency_ms|_min|_max|_mean)$")
 FORMATS = {
     "test_datetime": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",
     "power_begin": r"\d\d-\d\d-\d{4} \d\d:\d\d:\d\d\.\d{3}",

@@ -83,6 +83,8 @@ def fixed():
         config(SINGLE, 5000, 1024, "v5.1", min_duration_ms=20),
         config(SINGLE, 1, 1, min_query_count=20),
         config(SINGLE, 40, 40, single_stream_expected_latency_ns=500000, min_duration_ms=10),
+        config(SINGLE, 40, 40, single_stream_expected_latency_ns=33333.3333, min_duration_ms=7),
+        config(MULTI, 50, 50, multi_stream_expected_latency_ns=33333.3333, min_duration_ms=7),
         config(SINGLE, 200, 100, min_query_count=100, max_query_count=37),
         config(MULTI, 300, 64, "v3.1", min_query_count=300),
         config(MULTI, 10000, 2048, "v4.1", min_query_count=200),
@@ -200,8 +202,8 @@ def one_made_up(rng):
     c["min_query_count"] = min(c["min_query_count"], 3000)
     c["min_duration_ms"] = rng.choice((0, 0, rng.randint(1, 20)))
     c["multi_stream_samples_per_query"] = rng.choice((1, 2, 8, rng.randint(1, 20)))
-    c["single_stream_expected_latency_ns"] = rng.randint(20000, 500000)
-    c["multi_stream_expected_latency_ns"] = rng.randint(20000, 500000)
+    c["single_stream_expected_latency_ns"] = rng.uniform(20000, 500000)
+    c["multi_stream_expected_latency_ns"] = rng.uniform(20000, 500000)
     c["offline_expected_qps"] = rng.uniform(1, 100000)
     # Server runs in real time: what it issues, whole sets in equal issue, takes 0.2 s.
     issued = -(-c["min_query_count"] // loaded) * loaded if "equal" in rule else 0

@@ -39,7 +39,7 @@ struct probe {
     uint64_t issued, room;
 };
 
-enum kind { U64, U32, I64, MS, F64, FLAG };
+enum kind { U64, I64, MS, F64, FLAG };
 
 struct key {
     const char *name;
@@ -59,9 +59,9 @@ static const struct key keys[] = {
     {"total", U64, offsetof(struct probe, total)},
     {"performance", U64, offsetof(struct probe, performance)},
     {"latency_ns", I64, offsetof(struct probe, latency_ns)},
-    SETTING(I64, single_stream_expected_latency_ns),
-    SETTING(I64, multi_stream_expected_latency_ns),
-    SETTING(U32, multi_stream_samples_per_query),
+    SETTING(F64, single_stream_expected_latency_ns),
+    SETTING(F64, multi_stream_expected_latency_ns),
+    SETTING(U64, multi_stream_samples_per_query),
     SETTING(F64, server_target_qps),
     SETTING(FLAG, server_coalesce_queries),
     SETTING(F64, offline_expected_qps),
@@ -133,9 +133,6 @@ static bool set(struct probe *p, const char *key, const char *value)
         switch (keys[i].kind) {
         case U64:
             *(uint64_t *)field = strtoull(value, NULL, 10);
-            return true;
-        case U32:
-            *(uint32_t *)field = (uint32_t)strtoul(value, NULL, 10);
             return true;
         case I64:
             *(int64_t *)field = strtoll(value, NULL, 10);

@@ -338,6 +338,43 @@ static void what_was_generated_counts_not_what_was_issued(void **state)
     assert_int_equal(carry.samples, 601);
 }
 
+static int64_t so_far[400]; /* p99 while sample i is issued */
+
+/* One microsecond more a sample. */
+static int64_t rising(const struct vt_fake_sut *sut, uint64_t sequence)
+{
+    if (sequence < sizeof so_far / sizeof so_far[0]) {
+        so_far[sequence] = vt_load_latency_so_far(sut->control, 0.99);
+    }
+    return (int64_t)(sequence + 1) * VT_NS_PER_US;
+}
+
+static void the_latency_so_far_is_that_of_what_is_complete(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(vt_load_latency_so_far(&b->control, 0.99), -1);
+    b->settings.scenario = VT_SINGLESTREAM;
+    b->settings.min_query_count = 300;
+    b->sut.style = VT_FAKE_INLINE;
+    b->sut.latency_ns = rising;
+    b->sut.control = &b->control;
+    (void)run(b);
+    assert_int_equal(so_far[0], -1);
+    assert_int_equal(so_far[1], VT_NS_PER_US);
+    assert_int_equal(so_far[200], 199 * VT_NS_PER_US); /* number 198 of 200, from 0 */
+    assert_int_equal(vt_load_latency_so_far(&b->control, 0.99), -1);
+    /* Of queries: 8 samples one behind the other, each from the start of its query. */
+    b->settings.scenario = VT_MULTISTREAM;
+    b->settings.min_query_count = 30;
+    const struct vt_load_report *r = run(b);
+    assert_int_equal(so_far[8], r->records[7].done_ns - r->records[7].scheduled_ns);
+    assert_int_equal(so_far[15], so_far[8]); /* the second query is not complete */
+    b->settings.scenario = VT_OFFLINE;
+    b->settings.min_query_count = 100;
+    (void)run(b);
+    assert_int_equal(so_far[99], -1);
+}
+
 static void generated_queries_are_those_of_loadgen(void **state)
 {
     (void)state;
@@ -536,6 +573,7 @@ int main(void)
         ISSUE_TEST(multi_stream_samples_single_responses_of_a_query),
         ISSUE_TEST(phases_of_one_test_go_on_with_numbers_and_stream),
         ISSUE_TEST(what_was_generated_counts_not_what_was_issued),
+        ISSUE_TEST(the_latency_so_far_is_that_of_what_is_complete),
         ISSUE_TEST(generated_queries_are_those_of_loadgen),
         ISSUE_TEST(a_server_run_that_ends_early_still_counts_its_whole_schedule),
         ISSUE_TEST(test05_changes_seeds_and_mode),

@@ -5,6 +5,7 @@
  * little-endian). Seeds are those of mlperf.conf v6.1.
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "load/selection.h"
 #include "vt_load_double.h"
@@ -96,8 +97,8 @@ static struct vt_load_settings settings_of(const struct golden *g)
     s.schedule_rng_seed = UINT64_C(16159082839903944936);
     s.server_target_qps = g->qps;
     s.offline_expected_qps = g->qps;
-    s.single_stream_expected_latency_ns = (int64_t)(1e9 / g->qps);
-    s.multi_stream_expected_latency_ns = (int64_t)(1e9 / g->qps);
+    s.single_stream_expected_latency_ns = trunc(1e9 / g->qps);
+    s.multi_stream_expected_latency_ns = trunc(1e9 / g->qps);
     s.min_duration_ns = g->min_ms * VT_NS_PER_MS;
     s.min_query_count = g->min_queries;
     s.sample_concatenate_permutation = g->flag == EQUAL;

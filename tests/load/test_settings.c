@@ -161,6 +161,43 @@ static void rates_follow_from_expected_latencies(void **state)
     assert_true(e.percentile == 0.99);
 }
 
+/* LoadGen divides the real number that a file's milliseconds come to. */
+static void expected_latencies_keep_their_fractions(void **state)
+{
+    (void)state;
+    struct vt_load_settings s = settings_of(VT_SINGLESTREAM);
+    struct vt_error err = VT_ERROR_INIT;
+    char text[64];
+    assert_int_equal(
+        vt_load_setting_set(&s, "single_stream_expected_latency_ns", "33333.3333", &err), VT_OK);
+    assert_true(resolve(&s, 64).target_qps == 1e9 / 33333.3333);
+    vt_load_setting_text(&s, vt_load_setting_find("single_stream_expected_latency_ns"), text,
+                         sizeof text);
+    assert_string_equal(text, "33333.3333");
+    s.scenario = VT_MULTISTREAM;
+    s.multi_stream_expected_latency_ns = 2.5;
+    assert_true(resolve(&s, 64).target_qps == 4e8);
+}
+
+static void counts_have_64_bits(void **state)
+{
+    (void)state;
+    struct vt_load_settings s = settings_of(VT_MULTISTREAM);
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_load_effective e;
+    assert_int_equal(vt_load_setting_set(&s, "multi_stream_samples_per_query", "2000000", &err),
+                     VT_OK);
+    assert_int_equal(resolve(&s, 64).samples_per_query, 2000000);
+    s.min_query_count = 10000; /* more samples than ids can count */
+    assert_int_equal(vt_load_settings_resolve(&s, 100, 64, &err, &e), VT_ERR_LIMIT);
+    assert_int_equal(
+        vt_load_setting_set(&s, "token_latency_scaling_factor", "4611686018427387904", &err),
+        VT_OK);
+    assert_true(s.token_latency_scaling_factor == UINT64_C(4611686018427387904));
+    assert_int_equal(vt_load_setting_set(&s, "token_latency_scaling_factor", "7.9", &err),
+                     VT_ERR_USAGE);
+}
+
 static void a_run_that_ids_cannot_count_is_refused(void **state)
 {
     (void)state;
@@ -350,6 +387,8 @@ int main(void)
         cmocka_unit_test(offline_takes_ten_percent_more_than_expected),
         cmocka_unit_test(equal_issue_in_single_stream_adds_a_whole_set),
         cmocka_unit_test(rates_follow_from_expected_latencies),
+        cmocka_unit_test(expected_latencies_keep_their_fractions),
+        cmocka_unit_test(counts_have_64_bits),
         cmocka_unit_test(a_run_that_ids_cannot_count_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

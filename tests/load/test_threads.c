@@ -109,6 +109,8 @@ static void *watch(void *arg)
         uint64_t done = atomic_load_explicit(&control->completed, memory_order_relaxed);
         assert_true(done >= last);
         last = done;
+        int64_t p99 = vt_load_latency_so_far(control, 0.99);
+        assert_true(p99 >= -1 && p99 < 60 * VT_NS_PER_S);
         vt_sleep_until_ns(vt_now_ns() + MS, 0);
     }
     return NULL;
@@ -118,6 +120,7 @@ static void progress_can_be_watched(void **state)
 {
     (void)state;
     struct vt_load_settings s = vt_pool_settings(VT_SERVER, 4000);
+    s.server_num_issue_query_threads = 3;
     struct vt_load_control control = {0};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, watch, &control), 0);

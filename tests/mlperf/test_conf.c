@@ -65,7 +65,7 @@ static void keys_have_their_units(void **state)
                                         "*.Server.target_qps = 1e3\n"
                                         "*.Server.coalesce_queries = 1\n"
                                         "*.Server.max_async_queries = 7\n"
-                                        "*.SingleStream.target_latency = 0.25\n"
+                                        "*.SingleStream.target_latency = 0.2533333333\n"
                                         "*.MultiStream.target_latency = 2\n"
                                         "*.MultiStream.samples_per_query = 4\n"
                                         "*.Offline.target_qps = 0x20\n"
@@ -88,7 +88,7 @@ static void keys_have_their_units(void **state)
     assert_true(s.server_target_qps == 1000);
     assert_true(s.server_coalesce_queries);
     assert_int_equal(s.server_max_async_queries, 7);
-    assert_int_equal(s.single_stream_expected_latency_ns, 250000);
+    assert_true(s.single_stream_expected_latency_ns == 0.2533333333 * 1e6);
     assert_int_equal(s.multi_stream_expected_latency_ns, 2000000);
     assert_int_equal(s.multi_stream_samples_per_query, 4);
     assert_true(s.offline_expected_qps == 32);

@@ -65,7 +65,8 @@ static char *read_file(int file)
 static void write_logs(const struct vt_load_report *report)
 {
     struct vt_error err = VT_ERROR_INIT;
-    enum vt_status status = vt_mlperf_log_write(report, folder, &err);
+    enum vt_status status =
+        vt_mlperf_log_write(report, &(struct vt_test_logs){.folder = folder}, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, VT_OK);
 }
@@ -151,7 +152,7 @@ static json_t *parse_detail(json_t **ret_keys)
 #define BUILD                                                                                      \
     "loadgen_version loadgen_build_date_local loadgen_build_date_utc loadgen_git_commit_date "     \
     "loadgen_git_log_message loadgen_git_status_message loadgen_file_sha1 test_datetime sut_name " \
-    "qsl_name qsl_reported_total_count qsl_reported_performance_count "                            \
+    "get_sut_name_duration_ns qsl_name qsl_reported_total_count qsl_reported_performance_count "   \
     "requested_scenario requested_test_mode "
 #define REQUESTED                                                                                  \
     "requested_min_duration_ms requested_max_duration_ms requested_min_query_count "               \
@@ -539,7 +540,7 @@ static void test_out_of_memory(void **state)
         struct vt_error err = VT_ERROR_INIT;
         struct vt_torture torture;
         vt_torture_begin(&torture, allowed);
-        status = vt_mlperf_log_write(report, folder, &err);
+        status = vt_mlperf_log_write(report, &(struct vt_test_logs){.folder = folder}, &err);
         assert_int_equal(vt_torture_end(&torture), 0);
         assert_true(status == VT_OK || status == VT_ERR_MEMORY);
         assert_int_equal(err.status, status);
@@ -558,7 +559,9 @@ static void test_cannot_write(void **state)
     char path[128];
 
     (void)state;
-    assert_int_equal(vt_mlperf_log_write(report, "/nonexistent", &err), VT_ERR_WRITE);
+    assert_int_equal(
+        vt_mlperf_log_write(report, &(struct vt_test_logs){.folder = "/nonexistent"}, &err),
+        VT_ERR_WRITE);
     assert_non_null(strstr(err.text, "/nonexistent/mlperf_log_summary.txt"));
 
     /* a disk that is full within the detail log */
@@ -568,7 +571,8 @@ static void test_cannot_write(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct rlimit limit = {8000, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    enum vt_status status = vt_mlperf_log_write(report, folder, &err);
+    enum vt_status status =
+        vt_mlperf_log_write(report, &(struct vt_test_logs){.folder = folder}, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, VT_ERR_WRITE);
     assert_non_null(strstr(err.text, "mlperf_log_detail.txt"));

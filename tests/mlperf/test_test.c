@@ -20,9 +20,21 @@ struct bench {
     struct vt_load_control control;
     struct vt_load_settings settings;
     struct vt_test_logs logs;
+    struct vt_test_watch watch;
     struct vt_test_result result;
+    enum vt_mode phases[64]; /* what the watch heard */
+    uint32_t steps[64], n_phases;
     struct vt_error err;
 };
+
+static void on_begin(void *ctx, enum vt_mode phase, uint32_t step, double qps)
+{
+    struct bench *b = ctx;
+
+    assert_true(b->n_phases < 64 && qps > 0);
+    b->phases[b->n_phases] = phase;
+    b->steps[b->n_phases++] = step;
+}
 
 static int setup_folder(void **state)
 {
@@ -51,6 +63,7 @@ static int setup(void **state)
     b->settings.min_duration_ns = 200000000;
     b->settings.min_query_count = 700;
     b->logs.folder = folder;
+    b->watch = (struct vt_test_watch){on_begin, b};
     *state = b;
     return 0;
 }
@@ -82,8 +95,8 @@ static int teardown(void **state)
 static enum vt_status run(struct bench *b)
 {
     b->err = (struct vt_error)VT_ERROR_INIT;
-    return vt_test_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, &b->logs, &b->err,
-                       &b->result);
+    return vt_test_run(&b->settings, &b->sut.seam, &b->qsl.seam, &b->control, &b->logs, &b->watch,
+                       &b->err, &b->result);
 }
 
 static void run_well(struct bench *b)
@@ -165,6 +178,10 @@ static void test_submission(void **state)
     assert_non_null(b->result.accuracy);
     assert_non_null(b->result.performance);
     assert_int_equal(b->result.requested.mode, VT_SUBMISSION);
+    assert_int_equal(b->n_phases, 2);
+    assert_int_equal(b->phases[0], VT_ACCURACY);
+    assert_int_equal(b->phases[1], VT_PERFORMANCE);
+    assert_int_equal(b->steps[1], 0);
     assert_int_equal(b->result.accuracy->queries_issued, 64);
     assert_int_equal(b->result.performance->queries_issued, 700);
     check_messages(messages, 2);
@@ -252,6 +269,8 @@ static void test_peak(void **state)
     /* 2000, 4000 and 8000, perhaps 16000; then at most 13 bisections of 8000 */
     assert_true(b->result.peak_steps > 10 && b->result.peak_steps < 18);
     assert_int_equal(count_of("generated_query_count"), b->result.peak_steps);
+    assert_int_equal(b->n_phases, b->result.peak_steps);
+    assert_int_equal(b->steps[b->n_phases - 1], b->result.peak_steps);
     assert_int_equal(count_of("num_errors"), 1);
     assert_int_equal(count_of("error_runtime"), 0);
     char *text = read_file("mlperf_log_detail.txt");
@@ -304,6 +323,20 @@ static void test_peak_never_held(void **state)
 }
 
 /* A system that keeps up with everything: the widening ends, and says why. */
+/* An answer that is an error comes fast. */
+static void test_peak_is_not_of_failures(void **state)
+{
+    struct bench *b = *state;
+
+    b->settings.mode = VT_FIND_PEAK;
+    b->sut.fail = 5;
+    run_well(b);
+    assert_true(b->result.performance->performance_met);
+    assert_true(b->result.peak_qps == 0);
+    assert_int_equal(b->result.peak_steps, 1);
+    check_value("result_validity", "INVALID");
+}
+
 static void test_peak_has_no_end(void **state)
 {
     struct bench *b = *state;
@@ -556,13 +589,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(test_submission),      TEST(test_accuracy),
-        TEST(test_test05),          TEST(test_peak),
-        TEST(test_peak_precision),  TEST(test_peak_never_held),
-        TEST(test_peak_has_no_end), TEST(test_peak_refused),
-        TEST(test_stopped),         TEST(test_failed),
-        TEST(test_names),           TEST(test_copies),
-        TEST(test_trace),           TEST(test_cannot_write),
+        TEST(test_submission),
+        TEST(test_accuracy),
+        TEST(test_test05),
+        TEST(test_peak),
+        TEST(test_peak_precision),
+        TEST(test_peak_never_held),
+        TEST(test_peak_is_not_of_failures),
+        TEST(test_peak_has_no_end),
+        TEST(test_peak_refused),
+        TEST(test_stopped),
+        TEST(test_failed),
+        TEST(test_names),
+        TEST(test_copies),
+        TEST(test_trace),
+        TEST(test_cannot_write),
         TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, setup_folder, teardown_folder);

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
                                b.performance,       qsl_name,   qsl_load,
                                qsl_unload,          &b};
     const struct vt_test_logs logs = {.folder = argv[1]};
-    enum vt_status status = vt_test_run(&b.settings, &sut, &qsl, NULL, &logs, &err, &result);
+    enum vt_status status = vt_test_run(&b.settings, &sut, &qsl, NULL, &logs, NULL, &err, &result);
     vt_test_result_release(&result);
     if (status != VT_OK) {
         fprintf(stderr, "write_logs: %s\n", err.text);

@@ -23,7 +23,8 @@ static inline struct vt_result_entry *fixture_add(struct fixture *f, enum vt_sce
     struct vt_result_entry *entry = &f->result.entries[i];
     struct vt_load_report *report = &f->reports[i];
 
-    *entry = (struct vt_result_entry){.scenario = scenario, .mode = mode, .report = report};
+    *entry = (struct vt_result_entry){
+        .scenario = scenario, .mode = mode, .test_mode = mode, .report = report};
     entry->valid = true;
     fixture_reason(&entry->rules, "3 s is shorter than 600 s (add --official)");
     report->settings.scenario = scenario;
@@ -100,6 +101,22 @@ static inline void fixture_init(struct fixture *f)
     e->report->early_stopping_estimate_ns = 7150;
     e = fixture_add(f, VT_MULTISTREAM, VT_PERFORMANCE);
     e->report->metric = (struct vt_metric){"query_latency_p99", "ns", 41000};
+}
+
+/* Server counted tokens, 5 a sample. */
+static inline void fixture_tokens(struct fixture *f)
+{
+    static const struct vt_token_record none;
+    struct vt_load_report *report = f->result.entries[2].report;
+
+    report->tokens = &none;
+    report->settings.use_token_latencies = true;
+    report->settings.server_ttft_latency_ns = 2000000000;
+    report->settings.server_tpot_latency_ns = 200000000;
+    report->last_query_done_ns = 2000000000;
+    report->token.tokens = 25000;
+    report->token.first = (struct vt_latency_stats){1, 2, 3000000, 4, 5, 6, 7000000, 8, 9};
+    report->token.per_output = (struct vt_latency_stats){1, 2, 30000, 4, 5, 6, 70000, 8, 9};
 }
 
 /* The table as text; free() it. */

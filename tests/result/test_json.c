@@ -142,6 +142,58 @@ static void test_fields(void **state)
     json_decref(root);
 }
 
+static void test_manner_and_tokens(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_tokens(&f);
+    struct vt_result_entry *entry = &f.result.entries[2];
+    struct vt_load_report *report = entry->report;
+    report->settings.arrivals = VT_ARRIVALS_CONSTANT;
+    report->settings.server_num_issue_query_threads = 4;
+    report->settings.server_coalesce_queries = true;
+    report->record_bytes = 320000;
+    report->spilled_bytes = 4096;
+    report->samples_late = 3;
+    report->lateness_p99_9_ns = 8000;
+    report->start_unix_ms = 1796026229007;
+    report->notes[0] = (struct vt_load_note){17, true, "Ending early"};
+    report->notes[1] = (struct vt_load_note){19, false, "evenly"};
+    report->n_notes = 2;
+    report->notes_dropped = 1;
+    entry->test_mode = VT_FIND_PEAK;
+    entry->peak = (struct vt_result_peak){.steps = 17, .qps = 61250, .bounded = true};
+    json_t *root = parsed(&f.result);
+    assert_string_equal(TEXT("results.2.test_mode"), "FindPeakPerformance");
+    assert_string_equal(TEXT("results.2.mode"), "performance");
+    assert_true(REAL("results.2.find_peak.qps") == 61250);
+    assert_int_equal(INT("results.2.find_peak.runs"), 17);
+    assert_true(json_is_true(at(root, "results.2.find_peak.bounded")));
+    assert_string_equal(TEXT("results.2.arrivals"), "constant");
+    assert_int_equal(INT("results.2.issue_threads"), 4);
+    assert_true(json_is_true(at(root, "results.2.coalesced")));
+    assert_int_equal(INT("results.2.record_bytes"), 320000);
+    assert_int_equal(INT("results.2.spilled_bytes"), 4096);
+    assert_int_equal(INT("results.2.samples_late"), 3);
+    assert_int_equal(INT("results.2.issue_lateness_ns.p99_9"), 8000);
+    assert_int_equal(INT("results.2.started_unix_ms"), 1796026229007);
+    assert_int_equal(json_array_size(at(root, "results.2.notes")), 2);
+    assert_int_equal(INT("results.2.notes.0.at_ns"), 17);
+    assert_true(json_is_true(at(root, "results.2.notes.0.error")));
+    assert_string_equal(TEXT("results.2.notes.1.text"), "evenly");
+    assert_int_equal(INT("results.2.notes_dropped"), 1);
+    assert_int_equal(INT("results.2.tokens.total"), 25000);
+    assert_true(REAL("results.2.tokens.per_second") == 12500);
+    assert_int_equal(INT("results.2.tokens.first_token_ns.p99"), 7000000);
+    assert_int_equal(INT("results.2.tokens.per_output_token_ns.p50"), 30000);
+    assert_int_equal(INT("results.2.tokens.first_token_limit_ns"), 2000000000);
+    assert_true(json_is_null(at(root, "results.1.tokens")));
+    assert_null(json_object_get(at(root, "results.1"), "arrivals"));
+    json_decref(root);
+}
+
 static void test_job_echo(void **state)
 {
     struct fixture f;
@@ -377,9 +429,13 @@ static void test_cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),  cmocka_unit_test(test_job_echo),
-        cmocka_unit_test(test_awkward), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_write),   cmocka_unit_test(test_cannot_write),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_job_echo),
+        cmocka_unit_test(test_manner_and_tokens),
+        cmocka_unit_test(test_awkward),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_cannot_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

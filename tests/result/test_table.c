@@ -254,13 +254,64 @@ static void test_audits(void **state)
     assert_false(vt_result_valid(&f.result));
 }
 
+static void test_tokens(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    char *table = fixture_table(&f, 110);
+    assert_null(strstr(table, "tokens"));
+    free(table);
+    fixture_tokens(&f);
+    table = fixture_table(&f, 200);
+    assert_non_null(strstr(table, "tokens         Server: 12,500 tokens/s; first token p50 3 ms, "
+                                  "p99 7 ms (limit 2 s); each further p50 30 \xc2\xb5s, p99 70 "
+                                  "\xc2\xb5s (limit 200 ms)\n"));
+    assert_null(strstr(table, "(limit 10 ms)")); /* which is none any more */
+    free(table);
+    /* Offline has no first tokens. */
+    f.result.entries[2].report->token.first = (struct vt_latency_stats){0};
+    table = fixture_table(&f, 200);
+    assert_non_null(strstr(table, "tokens         Server: 12,500 tokens/s\n"));
+    free(table);
+}
+
+static void test_find_peak_and_timestamps(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    struct vt_result_entry *server = &f.result.entries[2];
+    server->rate_found = false;
+    server->test_mode = VT_FIND_PEAK;
+    server->peak = (struct vt_result_peak){.steps = 17, .qps = 61250, .bounded = true};
+    server->report->settings.print_timestamps = true;
+    server->report->start_unix_ms = 1796026229007;
+    char *table = fixture_table(&f, 110);
+    assert_non_null(strstr(table, "61,300 queries/s (peak)"));
+    assert_non_null(strstr(table,
+                           "server rate    61,250 queries/s is the highest rate that held in "
+                           "17 runs"));
+    assert_non_null(strstr(table, "timestamps     Server: 1796026229.007 to 1796026232.007, in s "
+                                  "since 1970, UTC: 3 s"));
+    assert_int_equal(count(table, "timestamps"), 1);
+    free(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_audits),        cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_columns_align), cmocka_unit_test(test_every_width),
-        cmocka_unit_test(test_reasons),       cmocka_unit_test(test_some_scenarios),
+        cmocka_unit_test(test_audits),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_columns_align),
+        cmocka_unit_test(test_every_width),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_some_scenarios),
         cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_find_peak_and_timestamps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -359,6 +359,20 @@ static void a_trace_is_seconds_line_by_line(void **state)
     assert_int_equal(s.arrival_trace_ns[2], 499999999);
     assert_int_equal(s.arrival_trace_ns[3], 2000000000);
     assert_true(s.server_target_qps == 1.5);
+    /* No more is asked for than the trace has, unless somebody says so. */
+    assert_int_equal(s.min_query_count, 4);
+    assert_int_equal(s.min_duration_ns, 2000000000);
+    assert_int_equal(s.max_duration_ns, 0);
+    assert_int_equal(vt_scenario_expected_ns(&s, &probe, 0), 2000000000);
+    close_job(&f);
+    char more[512];
+    (void)snprintf(more, sizeof more, "%s --duration 5s --min-query-count 9 --max-duration 6s",
+                   arguments);
+    open_job(&f, "mine.onnx", more);
+    s = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE);
+    assert_int_equal(s.min_query_count, 9);
+    assert_int_equal(s.min_duration_ns, 5 * VT_NS_PER_S);
+    assert_int_equal(s.max_duration_ns, 6 * VT_NS_PER_S);
     close_job(&f);
     (void)write_file("trace.csv", "0\n\n0.5\n0.4\n");
     refused(arguments, VT_ERR_FORMAT, "trace.csv:4: the time is before");
@@ -368,6 +382,25 @@ static void a_trace_is_seconds_line_by_line(void **state)
     refused(arguments, VT_ERR_FORMAT, "no time stands in it");
     (void)remove(path);
     refused(arguments, VT_ERR_NOT_FOUND, "trace.csv");
+}
+
+static void modes_of_a_file_are_those_of_a_job(void **state)
+{
+    static const enum vt_job_mode modes[] = {VT_JOB_SUBMISSION, VT_JOB_ACCURACY, VT_JOB_PERFORMANCE,
+                                             VT_JOB_FIND_PEAK};
+    (void)state;
+    char text[64], arguments[256];
+    struct fixture f;
+    for (int mode = 0; mode < 4; mode++) {
+        (void)snprintf(text, sizeof text, "*.Server.mode = %d\n", mode);
+        const char *path = write_file("mode.conf", text);
+        (void)snprintf(arguments, sizeof arguments, "--user-conf %s", path);
+        open_job(&f, "mine.onnx", arguments);
+        assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), modes[mode]);
+        assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_OFFLINE), VT_JOB_BOTH);
+        close_job(&f);
+        (void)remove(path);
+    }
 }
 
 static void wrong_values_are_named(void **state)
@@ -381,6 +414,11 @@ static void wrong_values_are_named(void **state)
     refused("--pin 3-1", VT_ERR_USAGE, "--pin 3-1");
     refused("--pin 1,", VT_ERR_USAGE, "--pin");
     refused("--pin 0-99999", VT_ERR_USAGE, "--pin");
+    open_job(&f, "mine.onnx", "--pin 9999");
+    struct vt_error err = VT_ERROR_INIT;
+    assert_int_equal(vt_load_plan_check_host(&f.plan, &f.job, &err), VT_ERR_USAGE);
+    assert_non_null(strstr(err.text, "--pin 9999: this process may not use CPU 9999"));
+    close_job(&f);
     refused("--set min_duration_ms", VT_ERR_USAGE, "KEY=VALUE");
     refused("--set min_duration=1", VT_ERR_USAGE, "did you mean 'min_duration_ms'?");
     refused("--set min_query_count=0", VT_ERR_USAGE, "--set min_query_count is 0: give");
@@ -388,14 +426,34 @@ static void wrong_values_are_named(void **state)
     refused("--set arrivals=trace", VT_ERR_USAGE, "--arrivals");
     refused("--target-qps soon", VT_ERR_USAGE, "nor 'auto'");
     refused("--user-conf nowhere.conf", VT_ERR_NOT_FOUND, "nowhere.conf");
-    const char *path = write_file("bad.conf", "*.*.mode = 3\n");
-    refused("--user-conf test_scenario_bad.conf", VT_ERR_UNSUPPORTED, "--target-qps auto");
+    const char *path = write_file("bad.conf", "*.*.mode = 4\n");
+    refused("--user-conf test_scenario_bad.conf", VT_ERR_FORMAT, "give 0 (submission)");
     (void)write_file("bad.conf", "*.Server.target_qsp = 3\n");
     open_job(&f, "mine.onnx", "--user-conf test_scenario_bad.conf");
     assert_string_equal(f.warned, "test_scenario_bad.conf:1: unknown key 'target_qsp'; did you "
                                   "mean 'target_qps'?");
     close_job(&f);
     (void)remove(path);
+}
+
+static void options_without_their_other_half_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments, *warning;
+    } cases[] = {
+        {"--spill-dir /tmp", "--spill-dir has no effect without --memory-limit"},
+        {"--spill-dir /tmp --memory-limit 1MiB", ""},
+        {"--spill-dir /tmp --set memory_limit=1MiB", ""},
+        {"--ttft-latency 1s", "--ttft-latency has no effect without --tokens"},
+        {"--tokens --tpot-latency 1s", ""},
+    };
+    struct fixture f;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        open_job(&f, "mine.onnx", cases[i].arguments);
+        assert_string_equal(f.warned, cases[i].warning);
+        close_job(&f);
+    }
 }
 
 /* Files, a trace and a CPU list, with memory for ever more of it. */
@@ -524,7 +582,9 @@ int main(void)
         cmocka_unit_test(the_later_source_wins),
         cmocka_unit_test(a_job_file_says_the_same),
         cmocka_unit_test(a_trace_is_seconds_line_by_line),
+        cmocka_unit_test(modes_of_a_file_are_those_of_a_job),
         cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(options_without_their_other_half_are_told),
         cmocka_unit_test(a_plan_survives_the_want_of_memory),
         cmocka_unit_test(the_rules_verdict_names_what_is_missing),
         cmocka_unit_test(each_departure_from_the_rules_is_a_reason),
