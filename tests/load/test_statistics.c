@@ -312,6 +312,29 @@ static void order_statistics_equal_those_of_sorted_arrays(void **state)
     }
 }
 
+/* As Offline completes them: in order, with one that is early, at any place, or lost. */
+static void rising_times_are_their_own_order(void **state)
+{
+    (void)state;
+    struct vt_mt19937 rng;
+    vt_mt19937_seed(&rng, 12);
+    const size_t n = 3000;
+    for (size_t fault = 0; fault <= n; fault += fault % 1024 == 1023 ? 1 : 31) {
+        make_records(&rng, n, 20, false);
+        int64_t now = 0;
+        for (size_t i = 0; i < n; i++) {
+            records[i].scheduled_ns = 5;
+            records[i].issued_ns = now;
+            records[i].done_ns = now += (int64_t)draw(&rng, 2);
+        }
+        if (fault > 0 && fault < n) {
+            records[fault].done_ns = fault % 2 == 0 ? VT_RECORD_LOST : records[fault].done_ns - 9;
+            records[fault].issued_ns -= fault % 3;
+        }
+        check_orders(&rng, n);
+    }
+}
+
 static void order_of(const int64_t *latencies, size_t n, struct vt_order *order)
 {
     for (size_t i = 0; i < n; i++) {
@@ -379,6 +402,7 @@ int main(void)
         cmocka_unit_test(sorting_equals_qsort),
         cmocka_unit_test(percentiles_do_not_interpolate),
         cmocka_unit_test(order_statistics_equal_those_of_sorted_arrays),
+        cmocka_unit_test(rising_times_are_their_own_order),
         cmocka_unit_test(the_whole_range_of_64_bits_is_searched),
         cmocka_unit_test(the_mean_does_not_overflow),
         cmocka_unit_test(no_memory_for_counting_is_an_error),
