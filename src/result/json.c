@@ -88,7 +88,10 @@ static json_t *limits_value(const struct vt_load_settings *settings)
     vt_json_put(&limits, "min_duration_ns", json_integer(settings->min_duration_ns));
     vt_json_put(&limits, "min_queries", vt_json_count(settings->min_query_count));
     if (settings->scenario == VT_SERVER) {
-        vt_json_put(&limits, "target_latency_ns", json_integer(settings->server_target_latency_ns));
+        vt_json_put(&limits, "target_latency_ns",
+                    settings->use_token_latencies
+                        ? json_null() /* tokens have limits of their own */
+                        : json_integer(settings->server_target_latency_ns));
     } else if (settings->scenario == VT_SINGLESTREAM) {
         percentile = settings->single_stream_target_latency_percentile;
     } else if (settings->scenario == VT_MULTISTREAM) {

@@ -371,6 +371,23 @@ static void tokens_have_limits_of_their_own(void **state)
     vt_free(r);
 }
 
+static void a_system_without_tokens_is_one_sentence(void **state)
+{
+    (void)state;
+    struct vt_load_effective eff = {0};
+    struct vt_load_report *r = server(1000, 0, &eff);
+    r->tokens = tokens;
+    for (uint64_t i = 0; i < 1000; i++) {
+        tokens[i] = (struct vt_token_record){.first_ns = VT_RECORD_LOST};
+    }
+    r->token.errors = 2000;
+    assert_int_equal(vt_verdict_reach(r, &eff, VT_END_NATURAL, NULL), VT_OK);
+    assert_false(r->valid || r->performance_met);
+    assert_int_equal(r->reasons.n, 1);
+    assert_true(says(r, "the number of tokens of none of its 1000 answers"));
+    vt_free(r);
+}
+
 static void the_estimate_of_single_stream_with_tokens_is_that_of_the_first(void **state)
 {
     (void)state;
@@ -489,6 +506,7 @@ int main(void)
         cmocka_unit_test(verdicts_equal_a_second_computation),
         cmocka_unit_test(early_stopping_of_server_has_its_known_thresholds),
         cmocka_unit_test(tokens_have_limits_of_their_own),
+        cmocka_unit_test(a_system_without_tokens_is_one_sentence),
         cmocka_unit_test(the_estimate_of_single_stream_with_tokens_is_that_of_the_first),
         cmocka_unit_test(lost_samples_are_left_out_and_named),
         cmocka_unit_test(a_run_without_a_sample_is_judged_too),

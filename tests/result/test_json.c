@@ -189,6 +189,7 @@ static void test_manner_and_tokens(void **state)
     assert_int_equal(INT("results.2.tokens.first_token_ns.p99"), 7000000);
     assert_int_equal(INT("results.2.tokens.per_output_token_ns.p50"), 30000);
     assert_int_equal(INT("results.2.tokens.first_token_limit_ns"), 2000000000);
+    assert_true(json_is_null(at(root, "results.2.limits.target_latency_ns")));
     assert_true(json_is_null(at(root, "results.1.tokens")));
     assert_null(json_object_get(at(root, "results.1"), "arrivals"));
     json_decref(root);
