@@ -8,6 +8,8 @@
 
 /* Of what full batches on every lane would give: where find-peak starts, which has to hold. */
 #define PEAK_SHARE 0.1
+/* Where a start of our own does not hold, a tenth of it is tried, so often. */
+#define PEAK_STARTS 4
 /* On top of the slack that the size of Offline's query has: a test is not repeated for it. */
 #define OFFLINE_MARGIN 1.2
 
@@ -177,6 +179,29 @@ static enum vt_status fill(struct vt_measure *measure, const struct follower *fo
     return fails ? VT_OK : status;
 }
 
+/* The test itself; find-peak from a lower rate where one that we chose ourselves does not hold. */
+static enum vt_status run_test(struct follower *follower, struct vt_load_settings *settings,
+                               bool chosen, const struct vt_test_logs *logs, struct vt_error *err,
+                               struct vt_test_result *ret_made)
+{
+    struct vt_measure *measure = follower->measure;
+    const struct vt_test_watch watch = {on_begin, follower};
+
+    for (int start = 1;; start++) {
+        enum vt_status status =
+            vt_test_run(settings, vt_sut_seam(measure->session->sut), measure->qsl,
+                        measure->control, logs, &watch, err, ret_made);
+        const struct vt_load_report *report = ret_made->performance;
+        bool lower = chosen && settings->mode == VT_FIND_PEAK && report != NULL &&
+                     !report->performance_met && !report->interrupted && ret_made->peak_qps == 0;
+        if (status != VT_OK || !lower || start == PEAK_STARTS || vt_measure_stopped(measure)) {
+            return status;
+        }
+        vt_test_result_release(ret_made);
+        settings->server_target_qps /= 10;
+    }
+}
+
 enum vt_status vt_measure_test(struct vt_measure *measure, enum vt_scenario scenario,
                                enum vt_mode mode, const struct vt_test_logs *logs,
                                struct vt_error *err, struct vt_result_entry ret_entries[2],
@@ -184,7 +209,6 @@ enum vt_status vt_measure_test(struct vt_measure *measure, enum vt_scenario scen
 {
     struct vt_load_settings settings;
     struct follower follower = {.measure = measure, .settings = &settings};
-    const struct vt_test_watch watch = {on_begin, &follower};
     struct vt_result_entry found = {.scenario = scenario, .mode = VT_PERFORMANCE};
     struct vt_test_result made = {0};
     struct vt_error failure = VT_ERROR_INIT;
@@ -192,9 +216,9 @@ enum vt_status vt_measure_test(struct vt_measure *measure, enum vt_scenario scen
 
     *ret_n = 0;
     vt_scenario_settings(measure->session, &measure->probe, scenario, mode, &settings);
+    const bool chosen = settings.server_target_qps <= 0;
     if (find_expectations(measure, &settings, &failure, &status, &found)) {
-        status = vt_test_run(&settings, vt_sut_seam(measure->session->sut), measure->qsl,
-                             measure->control, logs, &watch, &failure, &made);
+        status = run_test(&follower, &settings, chosen, logs, &failure, &made);
         if (follower.runs > 0) {
             vt_measure_phase_end(measure);
         }

@@ -182,8 +182,7 @@ void vt_rules_judge(const struct vt_session *session, struct vt_result_entry *en
             plan->round, plan->benchmark[0] != '\0' ? " (see --benchmark)" : "");
     }
     if (entry->test_mode == VT_FIND_PEAK) {
-        add(&entry->rules, "find-peak only looks for a rate (measure at it: --target-qps %.6g)",
-            entry->peak.qps);
+        add(&entry->rules, "find-peak only looks for a rate (measure at one: --mode performance)");
     }
     if (report != NULL && entry->mode == VT_PERFORMANCE) {
         judge_performance(session, report, &entry->rules);

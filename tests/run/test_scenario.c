@@ -403,6 +403,15 @@ static void modes_of_a_file_are_those_of_a_job(void **state)
     }
 }
 
+static void test05_is_a_performance_run(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_job(&f, "mine.onnx", "--mode submission --set test05=true");
+    assert_int_equal(vt_load_plan_mode(&f.plan, &f.job, VT_SERVER), VT_JOB_PERFORMANCE);
+    close_job(&f);
+}
+
 static void wrong_values_are_named(void **state)
 {
     (void)state;
@@ -583,6 +592,7 @@ int main(void)
         cmocka_unit_test(a_job_file_says_the_same),
         cmocka_unit_test(a_trace_is_seconds_line_by_line),
         cmocka_unit_test(modes_of_a_file_are_those_of_a_job),
+        cmocka_unit_test(test05_is_a_performance_run),
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(options_without_their_other_half_are_told),
         cmocka_unit_test(a_plan_survives_the_want_of_memory),
