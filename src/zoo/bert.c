@@ -23,6 +23,14 @@ static const struct vt_zoo_parameter parameters[] = {
 /* What the published weights are drawn with. */
 #define EMBEDDING_DEVIATION 0.02
 #define MASKED              (-10000.0F)
+/*
+ * Attention averages over the tokens: what they share passes whole, what tells them apart hardly.
+ * Where the branches are as strong as the residual, all tokens are the same after a few layers;
+ * with these powers they keep apart through 24.
+ */
+#define VALUE_POWER     0.5
+#define ATTENTION_POWER 0.05
+#define DENSE_POWER     0.15
 
 static struct vt_net_value layer_norm(struct vt_net *net, struct vt_net_value x, const char *name)
 {
@@ -66,18 +74,18 @@ static struct vt_net_value gelu(struct vt_net *net, struct vt_net_value x, const
     const char *product = vt_net_node(net, "Mul", vt_net_name(net, "%s.product", name),
                                       VT_NET_INPUTS(x.name, sum));
     vt_net_node(net, "Mul", name, VT_NET_INPUTS(product, "half"));
-    return (struct vt_net_value){name, 0.43 * x.power};
+    return (struct vt_net_value){name, 0.35 * x.power};
 }
 
 /* Rows as heads: [N, tokens, hidden] to [N, heads, tokens, size], or transposed for keys. */
 static const char *heads_of(struct vt_net *net, struct vt_net_value x, const char *prefix,
-                            const char *which, bool transposed)
+                            const char *which, double power, bool transposed)
 {
     const int64_t *v = net->spec->values;
     const char *name = vt_net_name(net, "%s.%s", prefix, which);
     const int64_t plain[] = {0, 2, 1, 3}, turned[] = {0, 2, 3, 1};
 
-    x = vt_net_linear(net, x, name, v[HIDDEN], v[HIDDEN], 0.5);
+    x = vt_net_linear(net, x, name, v[HIDDEN], v[HIDDEN], power);
     x = vt_net_reshape(net, x, vt_net_name(net, "%s.heads", name), 4,
                        (int64_t[]){0, v[TOKENS], v[HEADS], v[HIDDEN] / v[HEADS]});
     return vt_net_transpose(net, x, vt_net_name(net, "%s.permute", name), 4,
@@ -88,9 +96,9 @@ static const char *heads_of(struct vt_net *net, struct vt_net_value x, const cha
 static struct vt_net_value attention(struct vt_net *net, struct vt_net_value x, const char *prefix)
 {
     const int64_t *v = net->spec->values;
-    const char *query = heads_of(net, x, prefix, "query", false);
-    const char *key = heads_of(net, x, prefix, "key", true);
-    const char *value = heads_of(net, x, prefix, "value", false);
+    const char *query = heads_of(net, x, prefix, "query", 1, false);
+    const char *key = heads_of(net, x, prefix, "key", 1, true);
+    const char *value = heads_of(net, x, prefix, "value", VALUE_POWER, false);
     const char *probability = vt_net_name(net, "%s.softmax", prefix);
 
     const char *score = vt_net_node(net, "MatMul", vt_net_name(net, "%s.score", prefix),
@@ -104,12 +112,12 @@ static struct vt_net_value attention(struct vt_net *net, struct vt_net_value x, 
     vt_net_end(net);
     const char *context = vt_net_node(net, "MatMul", vt_net_name(net, "%s.context", prefix),
                                       VT_NET_INPUTS(probability, value));
-    /* An average over many tokens keeps little of their power; what they share stays. */
-    struct vt_net_value y = {context, 0.1};
+    struct vt_net_value y = {context, VALUE_POWER};
     y = vt_net_transpose(net, y, vt_net_name(net, "%s.rows", prefix), 4, (int64_t[]){0, 2, 1, 3});
     y = vt_net_reshape(net, y, vt_net_name(net, "%s.joined", prefix), 3,
                        (int64_t[]){0, v[TOKENS], v[HIDDEN]});
-    return vt_net_linear(net, y, vt_net_name(net, "%s.output", prefix), v[HIDDEN], v[HIDDEN], 0.4);
+    return vt_net_linear(net, y, vt_net_name(net, "%s.output", prefix), v[HIDDEN], v[HIDDEN],
+                         ATTENTION_POWER);
 }
 
 static struct vt_net_value encoder_layer(struct vt_net *net, struct vt_net_value x, int64_t layer)
@@ -120,9 +128,10 @@ static struct vt_net_value encoder_layer(struct vt_net *net, struct vt_net_value
     struct vt_net_value y = attention(net, x, vt_net_name(net, "%s.attention", prefix));
     y = vt_net_add(net, y, x, vt_net_name(net, "%s.attention.residual", prefix));
     x = layer_norm(net, y, vt_net_name(net, "%s.attention.norm", prefix));
-    y = vt_net_linear(net, x, vt_net_name(net, "%s.inner", prefix), v[HIDDEN], v[INNER], 1);
+    y = vt_net_linear(net, x, vt_net_name(net, "%s.inner", prefix), v[HIDDEN], v[INNER], 0.5);
     y = gelu(net, y, vt_net_name(net, "%s.gelu", prefix));
-    y = vt_net_linear(net, y, vt_net_name(net, "%s.outer", prefix), v[INNER], v[HIDDEN], 0.4);
+    y = vt_net_linear(net, y, vt_net_name(net, "%s.outer", prefix), v[INNER], v[HIDDEN],
+                      DENSE_POWER);
     y = vt_net_add(net, y, x, vt_net_name(net, "%s.residual", prefix));
     return layer_norm(net, y, vt_net_name(net, "%s.norm", prefix));
 }

@@ -263,7 +263,8 @@ struct vt_net_value vt_net_batch_norm(struct vt_net *net, struct vt_net_value x,
                                      0.75 * x.power, 1.25 * x.power);
 
     vt_net_node(net, "BatchNormalization", name, VT_NET_INPUTS(x.name, scale, bias, mean, var));
-    return (struct vt_net_value){name, gain * gain};
+    /* What the spread of these four adds. */
+    return (struct vt_net_value){name, 1.065 * gain * gain};
 }
 
 struct vt_net_value vt_net_instance_norm(struct vt_net *net, struct vt_net_value x,

@@ -40,8 +40,12 @@ static struct vt_net_value bottleneck(struct vt_net *net, struct vt_net_value x,
     y = vt_net_relu(net, y, vt_net_name(net, "%srelu2", prefix));
     y = conv_bn(net, y, prefix, "conv3", "bn3", BRANCH_GAIN,
                 &(struct vt_net_conv){2, .in = width, .out = out, .kernel = 1});
+    const bool rectified = skip.name == x.name;
+    const double kept = skip.power + 0.75 * y.power;
     y = vt_net_add(net, y, skip, vt_net_name(net, "%sadd", prefix));
-    return vt_net_relu(net, y, vt_net_name(net, "%srelu3", prefix));
+    y = vt_net_relu(net, y, vt_net_name(net, "%srelu3", prefix));
+    /* What came rectified is hardly cut a second time: only where it was zero. */
+    return (struct vt_net_value){y.name, rectified ? kept : y.power};
 }
 
 void vt_resnet_build(struct vt_net *net, struct vt_net_value image, const struct vt_resnet *resnet,
@@ -58,7 +62,7 @@ void vt_resnet_build(struct vt_net *net, struct vt_net_value image, const struct
     vt_write_attr_ints(net->writer, "pads", (int64_t[]){1, 1, 1, 1}, 4);
     vt_net_end(net);
     /* The largest of nine is larger than the average one. */
-    x = (struct vt_net_value){"maxpool", 4 * x.power};
+    x = (struct vt_net_value){"maxpool", 2.7 * x.power};
     int64_t in = resnet->base;
     for (int stage = 0; stage < VT_RESNET_STAGES; stage++) {
         for (int64_t block = 0; block < resnet->blocks[stage]; block++) {

@@ -38,7 +38,7 @@ static const struct vt_zoo_parameter parameters[] = {
 /* log((1 - p) / p) for p = 0.01, the score that everything starts from. */
 #define SCORE_BIAS (-4.59511985013459)
 /* So that some of the scores are above the threshold, fewer in each level, as in a trained one. */
-#define SCORE_POWER 0.45
+#define SCORE_POWER 0.2
 #define SHIFT_POWER 0.05
 
 /* The side of an anchor for each level and size: 32 … 512 times 1, 2^(1/3), 2^(2/3), cut. */
@@ -308,7 +308,7 @@ static struct vt_net_value normalise(struct vt_net *net, struct vt_net_value x)
                   (const float[]){0.229F, 0.224F, 0.225F});
     vt_net_node(net, "Sub", "pixel.centred", VT_NET_INPUTS(x.name, "pixel.mean"));
     vt_net_node(net, "Div", "pixel.normal", VT_NET_INPUTS("pixel.centred", "pixel.deviation"));
-    return (struct vt_net_value){"pixel.normal", 1};
+    return (struct vt_net_value){"pixel.normal", 1.5};
 }
 
 static enum vt_status build(struct vt_net *net, struct vt_error *err)
