@@ -56,9 +56,8 @@ static int list_parameters(const struct vt_zoo_spec *spec)
 
     for (size_t i = 0; i < network->n_parameters; i++) {
         const struct vt_zoo_parameter *parameter = &network->parameters[i];
-        (void)printf("  %-12s %9lld  %s (%lld..%lld)\n", parameter->key,
-                     (long long)spec->values[i], parameter->help, (long long)parameter->minimum,
-                     (long long)parameter->maximum);
+        (void)printf("  %-12s %9lld  %s (%lld..%lld)\n", parameter->key, (long long)spec->values[i],
+                     parameter->help, (long long)parameter->minimum, (long long)parameter->maximum);
     }
     return 0;
 }

@@ -323,7 +323,8 @@ uint64_t vt_model_writer_weight_bytes(const struct vt_model_writer *writer)
     return writer->weight_bytes;
 }
 
-/* --- the layout of a file ---------------------------------------------------------------------- */
+/* --- the layout of a file ----------------------------------------------------------------------
+ */
 
 /* Bytes of a field of `n` bytes, tag and length included. The tags here take one byte. */
 static uint64_t field_bytes(uint64_t n)
@@ -414,7 +415,8 @@ static uint64_t lay_out(struct vt_model_writer *writer, uint64_t inline_max, con
     return at;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing -----------------------------------------------------------------------------------
+ */
 
 static void put(FILE *stream, const void *bytes, size_t n)
 {

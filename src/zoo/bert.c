@@ -35,8 +35,7 @@ static const struct vt_zoo_parameter parameters[] = {
 static struct vt_net_value layer_norm(struct vt_net *net, struct vt_net_value x, const char *name)
 {
     const int64_t *dims = VT_NET_DIMS(net->spec->values[HIDDEN]);
-    const char *scale =
-        vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75, 1.25);
+    const char *scale = vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75, 1.25);
     const char *bias = vt_net_normal(net, vt_net_name(net, "%s.bias", name), dims, 0, 0.05);
     const char *mean = vt_net_name(net, "%s.mean", name);
     const char *variance = vt_net_name(net, "%s.variance", name);
@@ -44,10 +43,10 @@ static struct vt_net_value layer_norm(struct vt_net *net, struct vt_net_value x,
     vt_net_begin(net, "ReduceMean", mean, VT_NET_INPUTS(x.name));
     vt_write_attr_ints(net->writer, "axes", (int64_t[]){-1}, 1);
     vt_net_end(net);
-    const char *centred = vt_net_node(net, "Sub", vt_net_name(net, "%s.centred", name),
-                                      VT_NET_INPUTS(x.name, mean));
-    const char *square = vt_net_node(net, "Pow", vt_net_name(net, "%s.square", name),
-                                     VT_NET_INPUTS(centred, "two"));
+    const char *centred =
+        vt_net_node(net, "Sub", vt_net_name(net, "%s.centred", name), VT_NET_INPUTS(x.name, mean));
+    const char *square =
+        vt_net_node(net, "Pow", vt_net_name(net, "%s.square", name), VT_NET_INPUTS(centred, "two"));
     vt_net_begin(net, "ReduceMean", variance, VT_NET_INPUTS(square));
     vt_write_attr_ints(net->writer, "axes", (int64_t[]){-1}, 1);
     vt_net_end(net);
@@ -55,10 +54,10 @@ static struct vt_net_value layer_norm(struct vt_net *net, struct vt_net_value x,
                                   VT_NET_INPUTS(variance, "epsilon"));
     const char *root =
         vt_net_node(net, "Sqrt", vt_net_name(net, "%s.root", name), VT_NET_INPUTS(sum));
-    const char *normal = vt_net_node(net, "Div", vt_net_name(net, "%s.normal", name),
-                                     VT_NET_INPUTS(centred, root));
-    const char *scaled = vt_net_node(net, "Mul", vt_net_name(net, "%s.scaled", name),
-                                     VT_NET_INPUTS(normal, scale));
+    const char *normal =
+        vt_net_node(net, "Div", vt_net_name(net, "%s.normal", name), VT_NET_INPUTS(centred, root));
+    const char *scaled =
+        vt_net_node(net, "Mul", vt_net_name(net, "%s.scaled", name), VT_NET_INPUTS(normal, scale));
     vt_net_node(net, "Add", name, VT_NET_INPUTS(scaled, bias));
     return (struct vt_net_value){name, 1};
 }
@@ -68,11 +67,12 @@ static struct vt_net_value gelu(struct vt_net *net, struct vt_net_value x, const
 {
     const char *part = vt_net_node(net, "Div", vt_net_name(net, "%s.part", name),
                                    VT_NET_INPUTS(x.name, "root_two"));
-    const char *erf = vt_net_node(net, "Erf", vt_net_name(net, "%s.erf", name), VT_NET_INPUTS(part));
+    const char *erf =
+        vt_net_node(net, "Erf", vt_net_name(net, "%s.erf", name), VT_NET_INPUTS(part));
     const char *sum =
         vt_net_node(net, "Add", vt_net_name(net, "%s.sum", name), VT_NET_INPUTS(erf, "one"));
-    const char *product = vt_net_node(net, "Mul", vt_net_name(net, "%s.product", name),
-                                      VT_NET_INPUTS(x.name, sum));
+    const char *product =
+        vt_net_node(net, "Mul", vt_net_name(net, "%s.product", name), VT_NET_INPUTS(x.name, sum));
     vt_net_node(net, "Mul", name, VT_NET_INPUTS(product, "half"));
     return (struct vt_net_value){name, 0.35 * x.power};
 }
@@ -101,8 +101,8 @@ static struct vt_net_value attention(struct vt_net *net, struct vt_net_value x, 
     const char *value = heads_of(net, x, prefix, "value", VALUE_POWER, false);
     const char *probability = vt_net_name(net, "%s.softmax", prefix);
 
-    const char *score = vt_net_node(net, "MatMul", vt_net_name(net, "%s.score", prefix),
-                                    VT_NET_INPUTS(query, key));
+    const char *score =
+        vt_net_node(net, "MatMul", vt_net_name(net, "%s.score", prefix), VT_NET_INPUTS(query, key));
     score = vt_net_node(net, "Div", vt_net_name(net, "%s.scaled", prefix),
                         VT_NET_INPUTS(score, "root_head"));
     score = vt_net_node(net, "Add", vt_net_name(net, "%s.masked", prefix),
@@ -143,10 +143,10 @@ static struct vt_net_value embed(struct vt_net *net)
     const double power = EMBEDDING_DEVIATION * EMBEDDING_DEVIATION;
     const char *words = vt_net_normal(net, "embeddings.word", VT_NET_DIMS(v[VOCABULARY], v[HIDDEN]),
                                       0, EMBEDDING_DEVIATION);
-    const char *places = vt_net_normal(net, "embeddings.position",
-                                       VT_NET_DIMS(v[POSITIONS], v[HIDDEN]), 0, EMBEDDING_DEVIATION);
-    const char *kinds = vt_net_normal(net, "embeddings.segment", VT_NET_DIMS(2, v[HIDDEN]), 0,
-                                      EMBEDDING_DEVIATION);
+    const char *places = vt_net_normal(
+        net, "embeddings.position", VT_NET_DIMS(v[POSITIONS], v[HIDDEN]), 0, EMBEDDING_DEVIATION);
+    const char *kinds =
+        vt_net_normal(net, "embeddings.segment", VT_NET_DIMS(2, v[HIDDEN]), 0, EMBEDDING_DEVIATION);
 
     vt_net_input(net, "input_ids", VT_I64, ids, 1);
     vt_net_input(net, "input_mask", VT_I64, ids, 1);
@@ -156,7 +156,8 @@ static struct vt_net_value embed(struct vt_net *net)
         vt_net_gather(net, kinds, "segment_ids", "embeddings.segments", 0, power);
     vt_net_ints(net, "zero", 1, (int64_t[]){0});
     vt_net_ints(net, "tokens", 1, &v[TOKENS]);
-    vt_net_node(net, "Slice", "embeddings.positions", VT_NET_INPUTS(places, "zero", "tokens", "zero"));
+    vt_net_node(net, "Slice", "embeddings.positions",
+                VT_NET_INPUTS(places, "zero", "tokens", "zero"));
     x = vt_net_add(net, x, kind, "embeddings.sum0");
     x = vt_net_add(net, x, (struct vt_net_value){"embeddings.positions", power}, "embeddings.sum1");
     return layer_norm(net, x, "embeddings.norm");
@@ -187,7 +188,8 @@ static void write_outputs(struct vt_net *net, struct vt_net_value x)
     vt_write_node_output(net->writer, "answer.end");
     vt_write_attr_int(net->writer, "axis", -1);
     vt_net_end(net);
-    vt_net_node(net, "Squeeze", "output_start_logits", VT_NET_INPUTS("answer.start", "answer.axis"));
+    vt_net_node(net, "Squeeze", "output_start_logits",
+                VT_NET_INPUTS("answer.start", "answer.axis"));
     vt_net_node(net, "Squeeze", "output_end_logits", VT_NET_INPUTS("answer.end", "answer.axis"));
     vt_net_output(net, "output_start_logits", VT_F32, VT_NET_DIMS(-1, v[TOKENS]), "N");
     vt_net_output(net, "output_end_logits", VT_F32, VT_NET_DIMS(-1, v[TOKENS]), "N");
@@ -200,8 +202,9 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
     if (v[HIDDEN] % v[HEADS] != 0 || v[TOKENS] > v[POSITIONS]) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "bert-large: %s (hidden=%lld, heads=%lld, tokens=%lld, positions=%lld)",
-                            v[HIDDEN] % v[HEADS] != 0 ? "the heads do not divide the size of a token"
-                                                      : "there are more tokens than positions",
+                            v[HIDDEN] % v[HEADS] != 0
+                                ? "the heads do not divide the size of a token"
+                                : "there are more tokens than positions",
                             (long long)v[HIDDEN], (long long)v[HEADS], (long long)v[TOKENS],
                             (long long)v[POSITIONS]);
     }

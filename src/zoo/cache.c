@@ -51,16 +51,18 @@ static enum vt_status cache_folder(struct vt_error *err, char **ret_folder)
         return vt_error_set(err, VT_ERR_WRITE,
                             "no folder for generated models: set XDG_CACHE_HOME to one");
     }
-    char *folder = given ? vt_asprintf("%s/vatio/zoo", base)
-                         : vt_asprintf("%s/.cache/vatio/zoo", home);
+    char *folder =
+        given ? vt_asprintf("%s/vatio/zoo", base) : vt_asprintf("%s/.cache/vatio/zoo", home);
     if (folder == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
     struct vt_error why = VT_ERROR_INIT;
     enum vt_status status = vt_make_folders(folder, &why);
     if (status != VT_OK) {
-        vt_error_set(err, status, "%s (generated models lie there; set XDG_CACHE_HOME to choose "
-                                  "another)", why.text);
+        vt_error_set(err, status,
+                     "%s (generated models lie there; set XDG_CACHE_HOME to choose "
+                     "another)",
+                     why.text);
         vt_free(folder);
         return status;
     }
@@ -103,8 +105,7 @@ enum vt_status vt_zoo_cache(const struct vt_zoo_choice *choice, struct vt_error 
     struct vt_zoo_spec spec;
     char *folder = NULL;
 
-    enum vt_status status =
-        vt_zoo_spec_init(&spec, network, choice->small, VT_ZOO_SEED, NULL, err);
+    enum vt_status status = vt_zoo_spec_init(&spec, network, choice->small, VT_ZOO_SEED, NULL, err);
     if (status == VT_OK) {
         status = cache_folder(err, &folder);
     }

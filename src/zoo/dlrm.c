@@ -31,9 +31,9 @@ static const struct vt_zoo_parameter parameters[] = {
 
 /* Distinct values of the categories of Criteo's terabyte, cut at 40 million as MLPerf does. */
 static const int64_t official_rows[TABLES] = {
-    39884406, 39043, 17289, 7420, 20263,    3,        7120,     1543,   63,    38532951, 2953546,
-    403346,   10,    2208,  11938, 155,     4,        976,      14,     39979771, 25641295, 39664984,
-    585935,   12972, 108,   36};
+    39884406, 39043,    17289,    7420,     20263,  3,     7120, 1543, 63,
+    38532951, 2953546,  403346,   10,       2208,   11938, 155,  4,    976,
+    14,       39979771, 25641295, 39664984, 585935, 12972, 108,  36};
 
 static struct vt_net_value mlp(struct vt_net *net, struct vt_net_value x, const char *prefix,
                                const int64_t *widths, int n)
@@ -99,11 +99,11 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
     (void)err;
     struct vt_net_value dense = vt_net_input(net, "dense", VT_F32, VT_NET_DIMS(-1, DENSE), 1);
     vt_net_input(net, "sparse", VT_I64, VT_NET_DIMS(-1, TABLES), 1);
-    struct vt_net_value bottom = mlp(net, dense, "bottom", (int64_t[]){DENSE, v[BOTTOM1], v[BOTTOM2]}, 3);
+    struct vt_net_value bottom =
+        mlp(net, dense, "bottom", (int64_t[]){DENSE, v[BOTTOM1], v[BOTTOM2]}, 3);
     bottom = vt_net_gemm(net, bottom, "bottom.2", v[BOTTOM2], width, 2 * power);
     bottom = vt_net_relu(net, bottom, "bottom.2.relu");
-    features[0] =
-        vt_net_reshape(net, bottom, "bottom.row", 3, (int64_t[]){0, 1, width}).name;
+    features[0] = vt_net_reshape(net, bottom, "bottom.row", 3, (int64_t[]){0, 1, width}).name;
     look_up(net, features + 1, power);
     struct vt_net_value all = vt_net_concat(net, "features", 1, power, features);
     struct vt_net_value pairs = interact(net, all);

@@ -254,11 +254,11 @@ struct vt_net_value vt_net_batch_norm(struct vt_net *net, struct vt_net_value x,
                                       int64_t channels, double gain)
 {
     const int64_t *dims = VT_NET_DIMS(channels);
-    const char *scale = vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75 * gain,
-                                       1.25 * gain);
+    const char *scale =
+        vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75 * gain, 1.25 * gain);
     const char *bias = vt_net_normal(net, vt_net_name(net, "%s.bias", name), dims, 0, 0.1 * gain);
-    const char *mean = vt_net_normal(net, vt_net_name(net, "%s.running_mean", name), dims, 0,
-                                     0.1 * sqrt(x.power));
+    const char *mean =
+        vt_net_normal(net, vt_net_name(net, "%s.running_mean", name), dims, 0, 0.1 * sqrt(x.power));
     const char *var = vt_net_uniform(net, vt_net_name(net, "%s.running_var", name), dims,
                                      0.75 * x.power, 1.25 * x.power);
 
@@ -271,8 +271,7 @@ struct vt_net_value vt_net_instance_norm(struct vt_net *net, struct vt_net_value
                                          const char *name, int64_t channels)
 {
     const int64_t *dims = VT_NET_DIMS(channels);
-    const char *scale =
-        vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75, 1.25);
+    const char *scale = vt_net_uniform(net, vt_net_name(net, "%s.weight", name), dims, 0.75, 1.25);
     const char *bias = vt_net_normal(net, vt_net_name(net, "%s.bias", name), dims, 0, 0.1);
 
     vt_net_begin(net, "InstanceNormalization", name, VT_NET_INPUTS(x.name, scale, bias));
@@ -364,9 +363,9 @@ struct vt_net_value vt_net_lstm(struct vt_net *net, struct vt_net_value x, const
 {
     const int64_t gates = 4 * lstm->hidden;
     const double recurrent = sqrt(1.0 / (double)lstm->hidden);
-    const char *w = vt_net_normal(net, vt_net_name(net, "%s.weight_ih", name),
-                                  VT_NET_DIMS(1, gates, lstm->in), 0,
-                                  deviation_for(1, lstm->in, x.power));
+    const char *w =
+        vt_net_normal(net, vt_net_name(net, "%s.weight_ih", name), VT_NET_DIMS(1, gates, lstm->in),
+                      0, deviation_for(1, lstm->in, x.power));
     const char *r = vt_net_normal(net, vt_net_name(net, "%s.weight_hh", name),
                                   VT_NET_DIMS(1, gates, lstm->hidden), 0, recurrent);
     const char *b = vt_net_uniform(net, vt_net_name(net, "%s.bias", name),

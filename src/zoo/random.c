@@ -46,7 +46,8 @@ static void fill_uniform(const struct vt_zoo_random *random, uint64_t first, siz
     const double width = random->b - random->a;
 
     for (size_t i = 0; i < n; i++) {
-        ret[i] = (float)(random->a + width * ((double)(draw(random->key, first + i) >> 40) * 0x1p-24));
+        ret[i] =
+            (float)(random->a + width * ((double)(draw(random->key, first + i) >> 40) * 0x1p-24));
     }
 }
 

@@ -13,7 +13,7 @@
 /* What a weight is filled with (float32). `kind` decides how the two numbers are read. */
 struct vt_zoo_random {
     enum {
-        VT_ZOO_NORMAL, /* mean a, standard deviation b; within 3.5 of these */
+        VT_ZOO_NORMAL,  /* mean a, standard deviation b; within 3.5 of these */
         VT_ZOO_UNIFORM, /* from a to b */
     } kind;
     uint64_t key;

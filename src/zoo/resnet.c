@@ -27,9 +27,9 @@ static struct vt_net_value bottleneck(struct vt_net *net, struct vt_net_value x,
     struct vt_net_value skip = x;
 
     if (stride != 1 || in != out) {
-        skip = conv_bn(net, x, prefix, "downsample.0", "downsample.1", 1,
-                       &(struct vt_net_conv){2, .in = in, .out = out, .kernel = 1,
-                                             .stride = stride});
+        skip =
+            conv_bn(net, x, prefix, "downsample.0", "downsample.1", 1,
+                    &(struct vt_net_conv){2, .in = in, .out = out, .kernel = 1, .stride = stride});
     }
     struct vt_net_value y = conv_bn(net, x, prefix, "conv1", "bn1", 1,
                                     &(struct vt_net_conv){2, .in = in, .out = width, .kernel = 1});

@@ -9,9 +9,9 @@
 #define VT_RESNET_STAGES 4
 
 struct vt_resnet {
-    int64_t base;    /* channels of the stem: 64 */
-    int64_t groups;  /* of the 3x3 convolutions */
-    int64_t widen;   /* channels of the 3x3 against the narrow ones of ResNet */
+    int64_t base;   /* channels of the stem: 64 */
+    int64_t groups; /* of the 3x3 convolutions */
+    int64_t widen;  /* channels of the 3x3 against the narrow ones of ResNet */
     int64_t blocks[VT_RESNET_STAGES];
 };
 

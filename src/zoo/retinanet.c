@@ -12,7 +12,20 @@
 #include "zoo/networks.h"
 #include "zoo/resnet.h"
 
-enum { IMAGE, CHANNELS, GROUPS, BLOCKS1, BLOCKS2, BLOCKS3, BLOCKS4, PYRAMID, CLASSES, TOP, KEEP };
+enum {
+    IMAGE,
+    CHANNELS,
+    GROUPS,
+    BLOCKS1,
+    BLOCKS2,
+    BLOCKS3,
+    BLOCKS4,
+    PYRAMID,
+    CLASSES,
+    SPREAD,
+    TOP,
+    KEEP
+};
 
 static const struct vt_zoo_parameter parameters[] = {
     [IMAGE] = {"image", 800, 128, 64, 4096, "height and width of an image"},
@@ -24,6 +37,8 @@ static const struct vt_zoo_parameter parameters[] = {
     [BLOCKS4] = {"blocks4", 3, 1, 1, 64, "in the fourth"},
     [PYRAMID] = {"pyramid", 256, 32, 8, 2048, "channels of the pyramid and the heads"},
     [CLASSES] = {"classes", 264, 16, 1, 10000, "of objects"},
+    [SPREAD] = {"spread", 45, 110, 1, 1000,
+                "deviation of a score before its sigmoid, in hundredths: more spread, more boxes"},
     [TOP] = {"top", 1000, 100, 1, 100000, "candidates that a level keeps"},
     [KEEP] = {"keep", 300, 50, 1, 100000, "detections of an image at most"},
 };
@@ -36,9 +51,7 @@ static const struct vt_zoo_parameter parameters[] = {
 #define OVERLAP_MOST   0.5F
 #define LOG_SCALE_MOST 4.135166556742356F /* log(1000 / 16): a box grows by so much at most */
 /* log((1 - p) / p) for p = 0.01, the score that everything starts from. */
-#define SCORE_BIAS (-4.59511985013459)
-/* So that some of the scores are above the threshold, fewer in each level, as in a trained one. */
-#define SCORE_POWER 0.2
+#define SCORE_BIAS  (-4.59511985013459)
 #define SHIFT_POWER 0.05
 
 /* The side of an anchor for each level and size: 32 … 512 times 1, 2^(1/3), 2^(2/3), cut. */
@@ -120,12 +133,11 @@ static void build_pyramid(struct vt_net *net, const struct vt_resnet *resnet,
             vt_write_attr_text(net->writer, "coordinate_transformation_mode", "asymmetric");
             vt_write_attr_text(net->writer, "nearest_mode", "floor");
             vt_net_end(net);
-            inner[i] =
-                vt_net_add(net, inner[i], (struct vt_net_value){up, inner[i + 1].power},
-                           vt_net_name(net, "fpn.sum%d", i + 3));
+            inner[i] = vt_net_add(net, inner[i], (struct vt_net_value){up, inner[i + 1].power},
+                                  vt_net_name(net, "fpn.sum%d", i + 3));
         }
-        ret_levels[i] = pyramid_conv(net, inner[i], vt_net_name(net, "fpn.p%d", i + 3), channels, 3,
-                                     1);
+        ret_levels[i] =
+            pyramid_conv(net, inner[i], vt_net_name(net, "fpn.p%d", i + 3), channels, 3, 1);
     }
     ret_levels[3] = pyramid_conv(net, ret_levels[2], "fpn.p6", channels, 3, 2);
     struct vt_net_value p6 = vt_net_relu(net, ret_levels[3], "fpn.p6.relu");
@@ -211,8 +223,7 @@ static const char *decode(struct vt_net *net, const struct level *level, const c
     grow = vt_net_node(net, "Mul", NAME("half"), VT_NET_INPUTS(grow, "half"));
     const char *low = vt_net_node(net, "Sub", NAME("low"), VT_NET_INPUTS(move, grow));
     const char *high = vt_net_node(net, "Add", NAME("high"), VT_NET_INPUTS(move, grow));
-    const char *corners =
-        vt_net_concat(net, NAME("corners"), 1, 1, VT_NET_INPUTS(low, high)).name;
+    const char *corners = vt_net_concat(net, NAME("corners"), 1, 1, VT_NET_INPUTS(low, high)).name;
     return vt_net_node(net, "Clip", NAME("boxes"), VT_NET_INPUTS(corners, "edge0", "edge1"));
 }
 
@@ -242,8 +253,7 @@ static void choose(struct vt_net *net, const struct level *level, const char *lo
     vt_net_end(net);
     const char *place = vt_net_gather(net, where, order, NAME("place"), 0, 1).name;
     const char *anchor = vt_net_node(net, "Div", NAME("anchor"), VT_NET_INPUTS(place, "classes"));
-    candidates->labels[i] =
-        vt_net_node(net, "Mod", NAME("label"), VT_NET_INPUTS(place, "classes"));
+    candidates->labels[i] = vt_net_node(net, "Mod", NAME("label"), VT_NET_INPUTS(place, "classes"));
     candidates->boxes[i] = decode(net, level, shifts, anchor);
 #undef NAME
 }
@@ -303,7 +313,8 @@ static void suppress(struct vt_net *net, struct candidates *candidates)
 /* Pixels in 0..1 to the mean and deviation of ImageNet's. */
 static struct vt_net_value normalise(struct vt_net *net, struct vt_net_value x)
 {
-    vt_net_floats(net, "pixel.mean", VT_NET_DIMS(1, 3, 1, 1), (const float[]){0.485F, 0.456F, 0.406F});
+    vt_net_floats(net, "pixel.mean", VT_NET_DIMS(1, 3, 1, 1),
+                  (const float[]){0.485F, 0.456F, 0.406F});
     vt_net_floats(net, "pixel.deviation", VT_NET_DIMS(1, 3, 1, 1),
                   (const float[]){0.229F, 0.224F, 0.225F});
     vt_net_node(net, "Sub", "pixel.centred", VT_NET_INPUTS(x.name, "pixel.mean"));
@@ -318,6 +329,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
         v[CHANNELS], v[GROUPS], 2, {v[BLOCKS1], v[BLOCKS2], v[BLOCKS3], v[BLOCKS4]}};
     struct vt_net_value stages[VT_RESNET_STAGES], pyramid[LEVELS];
     struct candidates candidates = {0};
+    const double spread = (double)v[SPREAD] / 100;
 
     if (v[IMAGE] % 32 != 0) {
         return vt_error_set(err, VT_ERR_USAGE,
@@ -339,9 +351,9 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
     int64_t grid = v[IMAGE] / 8;
     for (int i = 0; i < LEVELS; i++) {
         const struct level level = {FIRST_LEVEL + i, grid, v[IMAGE]};
-        const char *logits = build_head(net, pyramid[i], &level, "cls", v[CLASSES], SCORE_POWER,
-                                        SCORE_BIAS)
-                                 .name;
+        const char *logits =
+            build_head(net, pyramid[i], &level, "cls", v[CLASSES], spread * spread, SCORE_BIAS)
+                .name;
         const char *shifts = build_head(net, pyramid[i], &level, "box", 4, SHIFT_POWER, 0).name;
         choose(net, &level, logits, shifts, &candidates);
         grid = (grid + 1) / 2;

@@ -80,8 +80,7 @@ static const char *layer_state(struct vt_net *net, const char *state, int i)
 /* [1, N, size] of the layers as [N, layers, size]. */
 static void join_states(struct vt_net *net, const char *name, const char *const *states)
 {
-    struct vt_net_value x =
-        vt_net_concat(net, vt_net_name(net, "%s.layers", name), 0, 1, states);
+    struct vt_net_value x = vt_net_concat(net, vt_net_name(net, "%s.layers", name), 0, 1, states);
     vt_net_transpose(net, x, name, 3, (int64_t[]){1, 0, 2});
 }
 
@@ -102,7 +101,8 @@ static enum vt_status build_prediction(struct vt_net *net, struct vt_error *err)
     vt_net_node(net, "Unsqueeze", "step", VT_NET_INPUTS(x.name, "layer0"));
     x.name = "step";
     for (int i = 0; i < PREDICTION_LAYERS; i++) {
-        const struct vt_net_lstm lstm = {.in = size, .hidden = size,
+        const struct vt_net_lstm lstm = {.in = size,
+                                         .hidden = size,
                                          .h = layer_state(net, "hidden", i),
                                          .c = layer_state(net, "cell", i)};
         x = vt_net_lstm(net, x, vt_net_name(net, "lstm%d", i), &lstm, &h[i], &c[i]);

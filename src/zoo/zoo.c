@@ -30,7 +30,8 @@ const struct vt_zoo_network *vt_zoo_find(const char *name)
     return NULL;
 }
 
-/* --- the values of a network ------------------------------------------------------------------- */
+/* --- the values of a network -------------------------------------------------------------------
+ */
 
 static enum vt_status no_such_key(const struct vt_zoo_network *network, const char *text, size_t n,
                                   struct vt_error *err)
@@ -100,7 +101,8 @@ enum vt_status vt_zoo_spec_init(struct vt_zoo_spec *spec, const struct vt_zoo_ne
     return VT_OK;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing -----------------------------------------------------------------------------------
+ */
 
 enum vt_status vt_zoo_write_graph(const struct vt_zoo_spec *spec, size_t graph, const char *path,
                                   struct vt_error *err)
