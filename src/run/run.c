@@ -36,6 +36,21 @@ static uint32_t count_wanted(const struct run *run)
     return n;
 }
 
+static void describe_weights(struct vt_result *result, const struct vt_model_source *source)
+{
+    const struct vt_zoo_network *network = source->zoo.network;
+
+    if (!source->random_weights) {
+        return;
+    }
+    (void)snprintf(result->weights_text, sizeof result->weights_text,
+                   "random: speed is that of the network, quality is unmeasured (--weights "
+                   "FILE.onnx takes trained ones)%s%s%s",
+                   network->n_graphs > 1 ? "; the " : "",
+                   network->n_graphs > 1 ? network->graphs[source->zoo.graph].name : "",
+                   network->n_graphs > 1 ? " is one graph of several, decoding is not measured" : "");
+}
+
 /* What is known before the engine is open. */
 static void describe_model(struct run *run, const struct vt_options *options)
 {
@@ -53,6 +68,7 @@ static void describe_model(struct run *run, const struct vt_options *options)
     result->workload_name = session->workload_ops->name;
     (void)snprintf(result->energy_text, sizeof result->energy_text,
                    "unmeasured: this version of vatio reads no energy meter");
+    describe_weights(result, &session->source);
     if (session->model == NULL) {
         return;
     }
@@ -307,7 +323,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     }
     if (status == VT_OK) {
         const struct vt_conf_warnings warnings = {events->warning, events->ctx};
-        status = vt_load_plan_init(&run->plan, options, vt_model_source_name(&run->session.source),
+        status = vt_load_plan_init(&run->plan, options, vt_model_source_benchmark(&run->session.source),
                                    &warnings, err);
         run->session.plan = &run->plan;
     }

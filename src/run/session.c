@@ -145,7 +145,7 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
         session->has_engine = status == VT_OK;
     }
     if (status == VT_OK) {
-        status = vt_model_source_find(model, err, &session->source);
+        status = vt_model_source_find_weights(model, job->weights, err, &session->source);
         session->bundle = (struct vt_bundle){&session->source.graph, 1};
     }
     if (status == VT_OK) {
@@ -276,6 +276,7 @@ void vt_session_close(struct vt_session *session)
     if (session->has_engine) {
         vt_engine_ref_release(&session->engine_ref);
     }
+    vt_model_source_release(&session->source);
     vt_shape_list_release(&session->shapes);
     for (uint32_t i = 0; i < session->n_settings; i++) {
         vt_free(session->keys[i]);

@@ -225,6 +225,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
 
 const struct vt_zoo_network vt_zoo_bert_large = {
     .name = "bert-large",
+    .benchmark = "bert",
     .summary = "BERT-large for SQuAD: 384 tokens; 334 M parameters, 1.3 GB",
     .parameters = parameters,
     .n_parameters = VT_ZOO_N_PARAMETERS(parameters),

@@ -118,6 +118,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
 
 const struct vt_zoo_network vt_zoo_dlrm = {
     .name = "dlrm",
+    .benchmark = "dlrm",
     .summary = "DLRM of Criteo's terabyte: 26 tables, of at most 400,000 rows by default; 1.7 GB",
     .parameters = parameters,
     .n_parameters = VT_ZOO_N_PARAMETERS(parameters),

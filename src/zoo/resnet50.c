@@ -41,6 +41,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
 
 const struct vt_zoo_network vt_zoo_resnet50 = {
     .name = "resnet50",
+    .benchmark = "resnet50",
     .summary = "ResNet-50 v1.5: images 3x224x224, 1,000 classes; 25.6 M parameters",
     .parameters = parameters,
     .n_parameters = VT_ZOO_N_PARAMETERS(parameters),

@@ -364,6 +364,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
 
 const struct vt_zoo_network vt_zoo_retinanet = {
     .name = "retinanet",
+    .benchmark = "retinanet",
     .summary = "RetinaNet, ResNeXt50-32x4d-FPN: images 3x800x800, 264 classes; 37.1 M parameters",
     .parameters = parameters,
     .n_parameters = VT_ZOO_N_PARAMETERS(parameters),

@@ -83,6 +83,7 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
 
 const struct vt_zoo_network vt_zoo_unet3d = {
     .name = "unet3d",
+    .benchmark = "3d-unet",
     .summary = "3D U-Net of KiTS19: windows of 128x128x128 voxels, 3 classes; 31.2 M parameters",
     .parameters = parameters,
     .n_parameters = VT_ZOO_N_PARAMETERS(parameters),

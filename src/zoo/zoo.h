@@ -37,7 +37,8 @@ struct vt_zoo_graph {
 };
 
 struct vt_zoo_network {
-    const char *name; /* "resnet50" */
+    const char *name;      /* "resnet50" */
+    const char *benchmark; /* what MLPerf's rounds call it; NULL where no graph of it is the whole */
     const char *summary;
     const struct vt_zoo_parameter *parameters;
     size_t n_parameters;
