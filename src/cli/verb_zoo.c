@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "result/result.h"
 #include "zoo/zoo.h"
 
 struct zoo_options {
@@ -53,12 +54,20 @@ static int list_networks(void)
 static int list_parameters(const struct vt_zoo_spec *spec)
 {
     const struct vt_zoo_network *network = spec->network;
+    struct vt_error err = VT_ERROR_INIT;
+    uint64_t bytes;
+    char text[32];
 
+    if (vt_zoo_weight_bytes(spec, &err, &bytes) != VT_OK) {
+        return vt_cli_fail(&err);
+    }
     for (size_t i = 0; i < network->n_parameters; i++) {
         const struct vt_zoo_parameter *parameter = &network->parameters[i];
         (void)printf("  %-12s %9lld  %s (%lld..%lld)\n", parameter->key, (long long)spec->values[i],
                      parameter->help, (long long)parameter->minimum, (long long)parameter->maximum);
     }
+    (void)printf("%s bytes of weights%s\n", vt_count_text(bytes, text, sizeof text),
+                 spec->small ? " (small)" : "");
     return 0;
 }
 

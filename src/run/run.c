@@ -48,7 +48,8 @@ static void describe_weights(struct vt_result *result, const struct vt_model_sou
                    "FILE.onnx takes trained ones)%s%s%s",
                    network->n_graphs > 1 ? "; the " : "",
                    network->n_graphs > 1 ? network->graphs[source->zoo.graph].name : "",
-                   network->n_graphs > 1 ? " is one graph of several, decoding is not measured" : "");
+                   network->n_graphs > 1 ? " is one graph of several, decoding is not measured"
+                                         : "");
 }
 
 /* What is known before the engine is open. */
@@ -323,8 +324,8 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     }
     if (status == VT_OK) {
         const struct vt_conf_warnings warnings = {events->warning, events->ctx};
-        status = vt_load_plan_init(&run->plan, options, vt_model_source_benchmark(&run->session.source),
-                                   &warnings, err);
+        status = vt_load_plan_init(&run->plan, options,
+                                   vt_model_source_benchmark(&run->session.source), &warnings, err);
         run->session.plan = &run->plan;
     }
     if (status == VT_OK) {

@@ -30,8 +30,9 @@ bool vt_zoo_choose(const char *name, struct vt_zoo_choice *ret_choice)
         for (size_t g = 0; g < network->n_graphs; g++) {
             const char *graph = network->graphs[g].name;
             const bool whole = n == n_name && g == 0;
-            if (whole || (n == n_name + 1 + strlen(graph) && name[n_name] == '-' &&
-                          memcmp(name + n_name + 1, graph, strlen(graph)) == 0)) {
+            if (whole ||
+                (graph[0] != '\0' && n == n_name + 1 + strlen(graph) && name[n_name] == '-' &&
+                 memcmp(name + n_name + 1, graph, strlen(graph)) == 0)) {
                 *ret_choice = (struct vt_zoo_choice){network, g, small};
                 return true;
             }

@@ -104,27 +104,57 @@ enum vt_status vt_zoo_spec_init(struct vt_zoo_spec *spec, const struct vt_zoo_ne
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-enum vt_status vt_zoo_write_graph(const struct vt_zoo_spec *spec, size_t graph, const char *path,
-                                  struct vt_error *err)
+/* Describes a graph; on success the caller releases the net. */
+static enum vt_status describe(const struct vt_zoo_spec *spec, size_t graph, struct vt_error *err,
+                               struct vt_net *net)
 {
     const struct vt_zoo_graph *part = &spec->network->graphs[graph];
     char name[64];
-    struct vt_net net;
 
     (void)snprintf(name, sizeof name, "%s%s%s", spec->network->name,
                    part->name[0] != '\0' ? "-" : "", part->name);
-    enum vt_status status = vt_net_init(&net, spec, name, err);
+    enum vt_status status = vt_net_init(net, spec, name, err);
     if (status == VT_OK) {
-        status = part->build(&net, err);
+        status = part->build(net, err);
     }
-    if (status == VT_OK && net.failed) {
-        status = vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", path);
+    if (status == VT_OK && net->failed) {
+        status = vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", name);
     }
+    if (status != VT_OK) {
+        vt_net_release(net);
+    }
+    return status;
+}
+
+enum vt_status vt_zoo_write_graph(const struct vt_zoo_spec *spec, size_t graph, const char *path,
+                                  struct vt_error *err)
+{
+    struct vt_net net;
+
+    enum vt_status status = describe(spec, graph, err, &net);
     if (status == VT_OK) {
         status = vt_model_writer_save(net.writer, path, VT_WRITE_INLINE_MAX, err);
+        vt_net_release(&net);
     }
-    vt_net_release(&net);
     return status;
+}
+
+enum vt_status vt_zoo_weight_bytes(const struct vt_zoo_spec *spec, struct vt_error *err,
+                                   uint64_t *ret_bytes)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < spec->network->n_graphs; i++) {
+        struct vt_net net;
+        enum vt_status status = describe(spec, i, err, &net);
+        if (status != VT_OK) {
+            return status;
+        }
+        bytes += vt_model_writer_weight_bytes(net.writer);
+        vt_net_release(&net);
+    }
+    *ret_bytes = bytes;
+    return VT_OK;
 }
 
 enum vt_status vt_zoo_write(const struct vt_zoo_spec *spec, const char *path, struct vt_error *err)
@@ -134,7 +164,12 @@ enum vt_status vt_zoo_write(const struct vt_zoo_spec *spec, const char *path, st
     if (network->n_graphs == 1) {
         return vt_zoo_write_graph(spec, 0, path, err);
     }
-    enum vt_status status = vt_make_folders(path, err);
+    /* What does not fit together is found before anything is made. */
+    uint64_t bytes;
+    enum vt_status status = vt_zoo_weight_bytes(spec, err, &bytes);
+    if (status == VT_OK) {
+        status = vt_make_folders(path, err);
+    }
     for (size_t i = 0; i < network->n_graphs && status == VT_OK; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s.onnx", network->graphs[i].name);

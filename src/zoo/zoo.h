@@ -37,8 +37,9 @@ struct vt_zoo_graph {
 };
 
 struct vt_zoo_network {
-    const char *name;      /* "resnet50" */
-    const char *benchmark; /* what MLPerf's rounds call it; NULL where no graph of it is the whole */
+    const char *name; /* "resnet50" */
+    const char
+        *benchmark; /* what MLPerf's rounds call it; NULL where no graph of it is the whole */
     const char *summary;
     const struct vt_zoo_parameter *parameters;
     size_t n_parameters;
@@ -75,6 +76,10 @@ VT_API enum vt_status vt_zoo_write(const struct vt_zoo_spec *spec, const char *p
 /* One of its graphs into a file. */
 VT_API enum vt_status vt_zoo_write_graph(const struct vt_zoo_spec *spec, size_t graph,
                                          const char *path, struct vt_error *err) VT_NODISCARD;
+
+/* What its weights take, all graphs together, without writing them. */
+VT_API enum vt_status vt_zoo_weight_bytes(const struct vt_zoo_spec *spec, struct vt_error *err,
+                                          uint64_t *ret_bytes) VT_NODISCARD;
 
 /* A graph of the zoo by the name that `vatio run` takes: "resnet50", "bert-large-small", "rnnt",
  * "rnnt-joint"; "rnnt" alone is its first graph, the encoder. False when there is none. */
