@@ -421,7 +421,9 @@ static uint64_t lay_out(struct vt_model_writer *writer, uint64_t inline_max, con
 static void put(FILE *stream, const void *bytes, size_t n)
 {
     /* Errors stay with the stream until it is committed. */
-    (void)fwrite(bytes, 1, n, stream);
+    if (n > 0) {
+        (void)fwrite(bytes, 1, n, stream);
+    }
 }
 
 static void put_proto(FILE *stream, const struct vt_proto *proto)

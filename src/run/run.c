@@ -309,6 +309,24 @@ static enum vt_status check_find_peak(struct run *run, const struct vt_options *
     return VT_OK;
 }
 
+/* A network of the zoo is written when it is asked for the first time: seconds for a large one. */
+static enum vt_status open_session(struct run *run, const char *model, struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+    const struct vt_run_phase phase = {.name = "opening"};
+    struct vt_zoo_choice choice;
+    const bool slow = run->job.weights == NULL && vt_zoo_choose(model, &choice);
+
+    if (slow && events->phase_begin != NULL) {
+        events->phase_begin(events->ctx, &phase);
+    }
+    enum vt_status status = vt_session_open(&run->session, &run->job, model, err);
+    if (slow && events->phase_end != NULL) {
+        events->phase_end(events->ctx);
+    }
+    return status;
+}
+
 static enum vt_status prepare(struct run *run, const struct vt_options *options, const char *model,
                               struct vt_error *err)
 {
@@ -320,7 +338,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
         status = vt_audit_parse(run->job.tests, err, &run->tests);
     }
     if (status == VT_OK) {
-        status = vt_session_open(&run->session, &run->job, model, err);
+        status = open_session(run, model, err);
     }
     if (status == VT_OK) {
         const struct vt_conf_warnings warnings = {events->warning, events->ctx};

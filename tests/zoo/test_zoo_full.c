@@ -58,7 +58,8 @@ static int make_path(void **state)
 {
     (void)state;
     (void)snprintf(path, sizeof path, "/tmp/vt_zoo_full_XXXXXX");
-    return mkstemp(path) < 0 ? -1 : 0;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_path(void **state)
