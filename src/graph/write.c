@@ -554,7 +554,7 @@ enum vt_status vt_model_writer_save(struct vt_model_writer *writer, const char *
     }
     if (data == NULL || chunk == NULL || !is_sound(writer)) {
         status = vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", path);
-    } else if (graph_bytes > PROTO_MAX - writer->model.size - 2 * ALIGNMENT) {
+    } else if (graph_bytes > PROTO_MAX - writer->model.size - (uint64_t)2 * ALIGNMENT) {
         status = vt_error_set(err, VT_ERR_LIMIT,
                               "%s: %llu bytes of graph and small weights, an ONNX file holds at "
                               "most 2 GiB of them",

@@ -208,11 +208,12 @@ static enum vt_status build(struct vt_net *net, struct vt_error *err)
                             (long long)v[HIDDEN], (long long)v[HEADS], (long long)v[TOKENS],
                             (long long)v[POSITIONS]);
     }
+    const int64_t head = v[HIDDEN] / v[HEADS];
     vt_net_scalar(net, "one", 1);
     vt_net_scalar(net, "two", 2);
     vt_net_scalar(net, "half", 0.5F);
     vt_net_scalar(net, "root_two", (float)sqrt(2));
-    vt_net_scalar(net, "root_head", (float)sqrt((double)(v[HIDDEN] / v[HEADS])));
+    vt_net_scalar(net, "root_head", (float)sqrt((double)head));
     vt_net_scalar(net, "epsilon", 1e-12F);
     struct vt_net_value x = embed(net);
     write_mask(net);

@@ -83,7 +83,7 @@ static struct vt_net_value interact(struct vt_net *net, struct vt_net_value feat
         vt_net_transpose(net, features, "features.turned", 3, (int64_t[]){0, 2, 1});
     vt_net_node(net, "MatMul", "products", VT_NET_INPUTS(features.name, turned.name));
     struct vt_net_value x = {"products", 1};
-    x = vt_net_reshape(net, x, "products.flat", 2, (int64_t[]){0, FEATURES * FEATURES});
+    x = vt_net_reshape(net, x, "products.flat", 2, (int64_t[]){0, (int64_t)FEATURES * FEATURES});
     vt_net_ints(net, "below_diagonal", PAIRS, below);
     return vt_net_gather(net, x.name, "below_diagonal", "pairs", 1, 1);
 }

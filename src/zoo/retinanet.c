@@ -67,7 +67,7 @@ struct level {
 /* Centres and sizes of the anchors in the order place, shape, size. */
 static void fill_anchors(const struct level *level, float *centres, float *sizes)
 {
-    const double stride = (double)(level->image / level->grid);
+    const int64_t stride = level->image / level->grid;
     size_t n = 0;
 
     for (int64_t y = 0; y < level->grid; y++) {
@@ -76,8 +76,8 @@ static void fill_anchors(const struct level *level, float *centres, float *sizes
                 const double ratios[] = {0.5, 1, 2};
                 double side = (double)sides[level->number - FIRST_LEVEL][a % 3];
                 double tall = sqrt(ratios[a / 3]);
-                centres[2 * n] = (float)((double)x * stride);
-                centres[2 * n + 1] = (float)((double)y * stride);
+                centres[2 * n] = (float)(x * stride);
+                centres[2 * n + 1] = (float)(y * stride);
                 /* Corners lie on whole pixels. */
                 sizes[2 * n] = (float)(2 * rint(side / tall / 2));
                 sizes[2 * n + 1] = (float)(2 * rint(side * tall / 2));
