@@ -206,8 +206,8 @@ static const char *conv_weights(struct vt_net *net, const char *name, int64_t fi
 
     *ret_bias = NULL;
     if (conv->bias) {
-        *ret_bias = vt_net_normal(net, vt_net_name(net, "%s.bias", name), VT_NET_DIMS(conv->out),
-                                  conv->bias_mean, 0.02);
+        *ret_bias = vt_net_normal(net, vt_net_name(net, "%s.bias", name), VT_NET_DIMS(conv->out), 0,
+                                  0.02 * sqrt(conv->power > 0 ? conv->power : 1));
     }
     return vt_net_normal(net, vt_net_name(net, "%s.weight", name), dims, 0, deviation);
 }

@@ -70,7 +70,6 @@ struct vt_net_conv {
     int64_t stride; /* 0: 1 */
     int64_t groups; /* 0: 1 */
     bool bias;
-    double bias_mean;
     double power; /* 0: 1 */
 };
 /* "Same" padding of (kernel - 1) / 2. */
