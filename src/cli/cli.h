@@ -31,11 +31,13 @@ int vt_verb_audit(int argc, const char *const *argv);
 int vt_verb_job(int argc, const char *const *argv);
 int vt_verb_list(int argc, const char *const *argv);
 int vt_verb_inspect(int argc, const char *const *argv);
+int vt_verb_zoo(int argc, const char *const *argv);
 int vt_verb_dump(int argc, const char *const *argv);
 int vt_verb_manual(int argc, const char *const *argv);
 int vt_verb_completion(int argc, const char *const *argv);
 
 const struct vt_option_table *vt_inspect_options(void);
+const struct vt_option_table *vt_zoo_options(void);
 
 /* Prints "vatio: text" on standard error and returns the exit code of the error. */
 int vt_cli_fail(const struct vt_error *err);

@@ -20,6 +20,12 @@
 /* The longest response that finish() may write. */
 #define VT_RESPONSE_MAX 64
 
+/* An input whose integers are places in a table: any from 0 to below the bound is one. */
+struct vt_index_bound {
+    const char *input;
+    int64_t bound;
+};
+
 /* How a workload is opened. Everything is borrowed until close(). NULL and 0 mean "not said". */
 struct vt_workload_config {
     const char *model_path;     /* for a MODEL.vatio file beside it; NULL for a built-in model */
@@ -43,6 +49,8 @@ struct vt_workload_config {
     size_t n_inputs;
     const char *const *expects;
     size_t n_expects;
+    const struct vt_index_bound *bounds; /* for generated integers, where they are known */
+    size_t n_bounds;
     double rtol; /* relative and absolute tolerance of expects, as they are: 0 is exact */
     double atol;
 };

@@ -76,6 +76,7 @@ struct vt_result {
     bool official;                    /* the rule's durations and counts */
     bool partial;                     /* interrupted */
     char rate_plan[192];              /* how Server's rate will be searched; empty: it is given */
+    char weights_text[192];           /* "" or what to know about the weights: random */
     char energy_text[192];            /* why energy is unmeasured and what to do */
     const struct vt_options *options; /* echoed as the job */
     struct vt_result_entry entries[VT_RESULTS_MAX];

@@ -544,5 +544,8 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);
+    if (result->weights_text[0] != '\0') {
+        put_item(out, "weights", result->weights_text, columns);
+    }
     put_energy(result, out, columns);
 }

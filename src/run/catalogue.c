@@ -7,6 +7,7 @@
 #include "base/topology.h"
 #include "engine/registry.h"
 #include "workload/registry.h"
+#include "zoo/zoo.h"
 
 struct catalogue {
     struct vt_catalogue_entry *entries;
@@ -73,6 +74,11 @@ size_t vt_catalogue(struct vt_catalogue_entry ret_entries[VT_CATALOGUE_MAX])
     const struct vt_builtin_model *models = vt_builtin_models(&n);
     for (size_t i = 0; i < n; i++) {
         add(&catalogue, "models", models[i].name, models[i].summary);
+    }
+    const struct vt_zoo_network *const *networks = vt_zoo_networks(&n);
+    for (size_t i = 0; i < n; i++) {
+        add(&catalogue, "models with random weights (vatio zoo)", networks[i]->name,
+            networks[i]->summary);
     }
     const struct vt_workload_ops *const *workloads = vt_workload_table(&n);
     for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 
 struct vt_inspection {
     struct vt_shape_list shapes;
+    struct vt_model_source source;
     struct vt_model *model;
     struct vt_model_summary summary;
 };
@@ -13,7 +14,6 @@ struct vt_inspection {
 enum vt_status vt_inspection_new(const char *model, const struct vt_text_list *shapes,
                                  struct vt_error *err, struct vt_inspection **ret_inspection)
 {
-    struct vt_model_source source;
     struct vt_inspection *inspection = vt_calloc(1, sizeof *inspection);
 
     if (inspection == NULL) {
@@ -21,10 +21,10 @@ enum vt_status vt_inspection_new(const char *model, const struct vt_text_list *s
     }
     enum vt_status status = vt_shape_list_init(&inspection->shapes, shapes, err);
     if (status == VT_OK) {
-        status = vt_model_source_find(model, err, &source);
+        status = vt_model_source_find(model, err, &inspection->source);
     }
     if (status == VT_OK) {
-        status = vt_model_source_import(&source, err, &inspection->model);
+        status = vt_model_source_import(&inspection->source, err, &inspection->model);
     }
     if (status == VT_OK) {
         status = vt_model_inspect(inspection->model, inspection->shapes.items, inspection->shapes.n,
@@ -45,6 +45,7 @@ void vt_inspection_free(struct vt_inspection *inspection)
     }
     vt_model_summary_release(&inspection->summary);
     vt_model_free(inspection->model);
+    vt_model_source_release(&inspection->source);
     vt_shape_list_release(&inspection->shapes);
     vt_free(inspection);
 }

@@ -52,6 +52,9 @@ static const struct vt_option options[] = {
     {"samples-per-query", 0, VT_OPTION_INT, FIELD(samples_per_query), "What to run", "N", 1,
      4294967295.0, NULL, "8", "samples in a MultiStream query"},
 
+    {"weights", 0, VT_OPTION_TEXT, FIELD(weights), "Model and engine", "FILE", 0, 0, NULL, NULL,
+     "an ONNX file with trained weights for a network of the zoo, which has random ones without "
+     "it"},
     {"engine", 'e', VT_OPTION_TEXT, FIELD(engine), "Model and engine", "E", 0, 0, NULL, "native",
      "an engine that `vatio list` names, or the path of an engine module (with a slash in it)"},
     {"engine-option", 0, VT_OPTION_LIST, FIELD(engine_options), "Model and engine", "KEY=VALUE", 0,

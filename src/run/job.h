@@ -25,7 +25,8 @@ struct vt_job {
     int64_t min_query_count; /* 0: what early stopping needs */
     int64_t samples_per_query;
     /* the model and its engine */
-    const char *model; /* key of a job file; on the command line the positional argument */
+    const char *model;   /* key of a job file; on the command line the positional argument */
+    const char *weights; /* file for a name of the zoo; NULL: random ones */
     const char *engine;
     struct vt_text_list engine_options;
     struct vt_text_list shapes;

@@ -6,37 +6,87 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-#define NAMES_MAX 16
+#define NAMES_MAX 32
+
+/* Every name that is no path: the built-in models and the networks of the zoo. */
+static const char *nearest_model(const char *argument)
+{
+    size_t n_models, n_networks, n = 0;
+    const struct vt_builtin_model *models = vt_builtin_models(&n_models);
+    const struct vt_zoo_network *const *networks = vt_zoo_networks(&n_networks);
+    const char *names[NAMES_MAX];
+
+    for (size_t i = 0; i < n_models && n < NAMES_MAX; i++) {
+        names[n++] = models[i].name;
+    }
+    for (size_t i = 0; i < n_networks && n < NAMES_MAX; i++) {
+        names[n++] = networks[i]->name;
+    }
+    return vt_nearest_name(argument, names, n);
+}
+
+static enum vt_status find_file(const char *path, struct vt_error *err)
+{
+    if (vt_path_exists(path)) {
+        return VT_OK;
+    }
+    const char *near = nearest_model(path);
+    return vt_error_set(err, VT_ERR_NOT_FOUND,
+                        "%s: no such file and no built-in model%s%s%s (vatio list names "
+                        "the built-in ones)",
+                        path, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                        near != NULL ? "'?" : "");
+}
+
+enum vt_status vt_model_source_find_weights(const char *argument, const char *weights,
+                                            struct vt_error *err,
+                                            struct vt_model_source *ret_source)
+{
+    const struct vt_builtin_model *builtin = vt_builtin_model_find(argument);
+    struct vt_model_source source = {.argument = argument, .builtin = builtin};
+    enum vt_status status = VT_OK;
+
+    if (builtin == NULL && !vt_zoo_choose(argument, &source.zoo)) {
+        source.zoo.network = NULL;
+    }
+    if (weights != NULL && source.zoo.network == NULL) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--weights: %s is no network of the zoo (vatio zoo lists them); a file "
+                            "with its own weights is named as the model",
+                            argument);
+    }
+    if (builtin != NULL) {
+        source.graph = (struct vt_graph_source){
+            .name = builtin->name, .bytes = builtin->onnx, .n_bytes = builtin->onnx_bytes};
+    } else if (weights != NULL) {
+        source.graph = (struct vt_graph_source){.name = argument, .path = weights};
+        if (!vt_path_exists(weights)) {
+            return vt_error_set(err, VT_ERR_NOT_FOUND, "--weights %s: no such file", weights);
+        }
+    } else if (source.zoo.network != NULL) {
+        status = vt_zoo_cache(&source.zoo, err, &source.path);
+        source.random_weights = true;
+        source.graph = (struct vt_graph_source){.name = argument, .path = source.path};
+    } else {
+        source.graph = (struct vt_graph_source){.name = argument, .path = argument};
+        status = find_file(argument, err);
+    }
+    if (status == VT_OK) {
+        *ret_source = source;
+    }
+    return status;
+}
 
 enum vt_status vt_model_source_find(const char *argument, struct vt_error *err,
                                     struct vt_model_source *ret_source)
 {
-    const struct vt_builtin_model *builtin = vt_builtin_model_find(argument);
-    struct vt_model_source source = {.argument = argument, .builtin = builtin};
+    return vt_model_source_find_weights(argument, NULL, err, ret_source);
+}
 
-    if (builtin != NULL) {
-        source.graph = (struct vt_graph_source){
-            .name = builtin->name, .bytes = builtin->onnx, .n_bytes = builtin->onnx_bytes};
-    } else {
-        source.graph = (struct vt_graph_source){.name = argument, .path = argument};
-        if (!vt_path_exists(argument)) {
-            size_t n;
-            const struct vt_builtin_model *models = vt_builtin_models(&n);
-            const char *names[NAMES_MAX];
-            n = n < NAMES_MAX ? n : NAMES_MAX;
-            for (size_t i = 0; i < n; i++) {
-                names[i] = models[i].name;
-            }
-            const char *near = vt_nearest_name(argument, names, n);
-            return vt_error_set(err, VT_ERR_NOT_FOUND,
-                                "%s: no such file and no built-in model%s%s%s (vatio list names "
-                                "the built-in ones)",
-                                argument, near != NULL ? "; did you mean '" : "",
-                                near != NULL ? near : "", near != NULL ? "'?" : "");
-        }
-    }
-    *ret_source = source;
-    return VT_OK;
+void vt_model_source_release(struct vt_model_source *source)
+{
+    vt_free(source->path);
+    memset(source, 0, sizeof *source);
 }
 
 enum vt_status vt_model_source_import(const struct vt_model_source *source, struct vt_error *err,
@@ -53,6 +103,16 @@ enum vt_status vt_model_source_import(const struct vt_model_source *source, stru
 const char *vt_model_source_name(const struct vt_model_source *source)
 {
     return source->builtin != NULL ? source->builtin->name : vt_path_base(source->argument);
+}
+
+const char *vt_model_source_benchmark(const struct vt_model_source *source)
+{
+    const struct vt_zoo_choice *zoo = &source->zoo;
+
+    /* A small network is none, and neither is a part of one. */
+    return zoo->network != NULL && !zoo->small && zoo->network->benchmark != NULL
+               ? zoo->network->benchmark
+               : vt_model_source_name(source);
 }
 
 /* The extents "1x3x224" behind the equals sign of `text`. */

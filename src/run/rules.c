@@ -184,6 +184,9 @@ void vt_rules_judge(const struct vt_session *session, struct vt_result_entry *en
     if (entry->test_mode == VT_FIND_PEAK) {
         add(&entry->rules, "find-peak only looks for a rate (measure at one: --mode performance)");
     }
+    if (session->source.random_weights) {
+        add(&entry->rules, "the weights are random (give trained ones with --weights FILE.onnx)");
+    }
     if (report != NULL && entry->mode == VT_PERFORMANCE) {
         judge_performance(session, report, &entry->rules);
     }

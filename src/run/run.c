@@ -36,6 +36,22 @@ static uint32_t count_wanted(const struct run *run)
     return n;
 }
 
+static void describe_weights(struct vt_result *result, const struct vt_model_source *source)
+{
+    const struct vt_zoo_network *network = source->zoo.network;
+
+    if (!source->random_weights) {
+        return;
+    }
+    (void)snprintf(result->weights_text, sizeof result->weights_text,
+                   "random: speed is that of the network, quality is unmeasured (--weights "
+                   "FILE.onnx takes trained ones)%s%s%s",
+                   network->n_graphs > 1 ? "; the " : "",
+                   network->n_graphs > 1 ? network->graphs[source->zoo.graph].name : "",
+                   network->n_graphs > 1 ? " is one graph of several, decoding is not measured"
+                                         : "");
+}
+
 /* What is known before the engine is open. */
 static void describe_model(struct run *run, const struct vt_options *options)
 {
@@ -53,6 +69,7 @@ static void describe_model(struct run *run, const struct vt_options *options)
     result->workload_name = session->workload_ops->name;
     (void)snprintf(result->energy_text, sizeof result->energy_text,
                    "unmeasured: this version of vatio reads no energy meter");
+    describe_weights(result, &session->source);
     if (session->model == NULL) {
         return;
     }
@@ -292,6 +309,24 @@ static enum vt_status check_find_peak(struct run *run, const struct vt_options *
     return VT_OK;
 }
 
+/* A network of the zoo is written when it is asked for the first time: seconds for a large one. */
+static enum vt_status open_session(struct run *run, const char *model, struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+    const struct vt_run_phase phase = {.name = "opening"};
+    struct vt_zoo_choice choice;
+    const bool slow = run->job.weights == NULL && vt_zoo_choose(model, &choice);
+
+    if (slow && events->phase_begin != NULL) {
+        events->phase_begin(events->ctx, &phase);
+    }
+    enum vt_status status = vt_session_open(&run->session, &run->job, model, err);
+    if (slow && events->phase_end != NULL) {
+        events->phase_end(events->ctx);
+    }
+    return status;
+}
+
 static enum vt_status prepare(struct run *run, const struct vt_options *options, const char *model,
                               struct vt_error *err)
 {
@@ -303,12 +338,12 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
         status = vt_audit_parse(run->job.tests, err, &run->tests);
     }
     if (status == VT_OK) {
-        status = vt_session_open(&run->session, &run->job, model, err);
+        status = open_session(run, model, err);
     }
     if (status == VT_OK) {
         const struct vt_conf_warnings warnings = {events->warning, events->ctx};
-        status = vt_load_plan_init(&run->plan, options, vt_model_source_name(&run->session.source),
-                                   &warnings, err);
+        status = vt_load_plan_init(&run->plan, options,
+                                   vt_model_source_benchmark(&run->session.source), &warnings, err);
         run->session.plan = &run->plan;
     }
     if (status == VT_OK) {

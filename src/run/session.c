@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "graph/index_bounds.h"
 
 /* A batch is chosen by measuring among the sizes up to this one. */
 #define AUTO_BATCH_MAX 32U
@@ -55,6 +56,26 @@ static enum vt_status import_model(struct vt_session *session, struct vt_error *
     return status;
 }
 
+/* Which integers may be generated, as far as the importer's view tells. */
+static enum vt_status find_bounds(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_signature *signature = &session->model_signature;
+
+    if (session->model == NULL || !session->has_model_signature || signature->n_inputs == 0) {
+        return VT_OK;
+    }
+    int64_t *bounds = vt_calloc(signature->n_inputs, sizeof *bounds);
+    session->bounds = vt_calloc(signature->n_inputs, sizeof *session->bounds);
+    enum vt_status status = bounds == NULL || session->bounds == NULL
+                                ? vt_error_set(err, VT_ERR_MEMORY, "out of memory")
+                                : vt_model_index_bounds(session->model, err, bounds);
+    for (uint32_t i = 0; status == VT_OK && i < signature->n_inputs; i++) {
+        session->bounds[i] = (struct vt_index_bound){signature->inputs[i].name, bounds[i]};
+    }
+    vt_free(bounds);
+    return status;
+}
+
 static void fill_workload_config(struct vt_session *session)
 {
     const struct vt_job *job = session->job;
@@ -79,6 +100,8 @@ static void fill_workload_config(struct vt_session *session)
         .n_inputs = job->inputs.count,
         .expects = job->expects.items,
         .n_expects = job->expects.count,
+        .bounds = session->bounds,
+        .n_bounds = session->bounds != NULL ? session->model_signature.n_inputs : 0,
         .rtol = job->rtol,
         .atol = job->atol,
     };
@@ -145,7 +168,7 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
         session->has_engine = status == VT_OK;
     }
     if (status == VT_OK) {
-        status = vt_model_source_find(model, err, &session->source);
+        status = vt_model_source_find_weights(model, job->weights, err, &session->source);
         session->bundle = (struct vt_bundle){&session->source.graph, 1};
     }
     if (status == VT_OK) {
@@ -153,6 +176,9 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
     }
     if (status == VT_OK) {
         status = import_model(session, err);
+    }
+    if (status == VT_OK) {
+        status = find_bounds(session, err);
     }
     if (status == VT_OK) {
         fill_workload_config(session);
@@ -276,6 +302,8 @@ void vt_session_close(struct vt_session *session)
     if (session->has_engine) {
         vt_engine_ref_release(&session->engine_ref);
     }
+    vt_free(session->bounds);
+    vt_model_source_release(&session->source);
     vt_shape_list_release(&session->shapes);
     for (uint32_t i = 0; i < session->n_settings; i++) {
         vt_free(session->keys[i]);

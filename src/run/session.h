@@ -33,6 +33,7 @@ struct vt_session {
     struct vt_signature signature; /* the engine's; borrowed from it */
     const struct vt_workload_ops *workload_ops;
     struct vt_workload_config workload_config;
+    struct vt_index_bound *bounds; /* one an input of model_signature; NULL without */
     void *workload;
     struct vt_workload_info info;
     struct vt_batching_sut *sut;

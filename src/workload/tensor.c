@@ -183,6 +183,19 @@ static enum vt_status count_samples(struct tensors *tensors,
     return VT_OK;
 }
 
+/* Integers that are places in a table are drawn from the whole of it. */
+static void take_bounds(struct tensors *tensors, const struct vt_workload_config *config)
+{
+    for (uint32_t i = 0; i < tensors->inputs.n; i++) {
+        struct vt_tensor_input *input = &tensors->inputs.items[i];
+        for (size_t k = 0; k < config->n_bounds; k++) {
+            if (strcmp(config->bounds[k].input, input->port->name) == 0) {
+                input->bound = config->bounds[k].bound;
+            }
+        }
+    }
+}
+
 static enum vt_status tensors_open(const struct vt_workload_config *config,
                                    const struct vt_signature *signature, struct vt_error *err,
                                    void **ret_workload)
@@ -205,6 +218,7 @@ static enum vt_status tensors_open(const struct vt_workload_config *config,
     enum vt_status status =
         vt_tensor_inputs_open(config, signature, &bindings, err, &tensors->inputs);
     if (status == VT_OK) {
+        take_bounds(tensors, config);
         status = open_expects(tensors, config, signature, err);
     }
     if (status == VT_OK) {
@@ -283,7 +297,8 @@ static void generate(struct tensors *tensors, uint64_t index, uint8_t *block)
         if (input->file.tensor.data == NULL) {
             struct vt_tensor tensor = input->view;
             tensor.data = block + input->offset;
-            vt_tensor_random_fill(&tensor, vt_tensor_random_seed(tensors->seed, index, i));
+            vt_tensor_random_fill_below(&tensor, vt_tensor_random_seed(tensors->seed, index, i),
+                                        input->bound);
         }
     }
 }

@@ -19,6 +19,7 @@ struct vt_tensor_input {
     struct vt_tensor_file file; /* without data when the input is generated */
     size_t stride;              /* from sample to sample in the file; 0: all share one */
     size_t offset;              /* in the generated block of a sample */
+    int64_t bound;              /* of generated integers; 0: not known */
 };
 
 struct vt_tensor_inputs {

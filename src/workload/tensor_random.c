@@ -49,7 +49,7 @@ static void fill_f32(float *value, size_t n, uint64_t state)
     }
 }
 
-void vt_tensor_random_fill(struct vt_tensor *tensor, uint64_t seed)
+static void fill(struct vt_tensor *tensor, uint64_t seed, uint64_t n_choices)
 {
     enum vt_dtype dtype = tensor->dtype;
     size_t n = tensor->bytes / vt_dtype_bytes(dtype);
@@ -64,8 +64,21 @@ void vt_tensor_random_fill(struct vt_tensor *tensor, uint64_t seed)
     bool whole = vt_element_is_integer(dtype) || dtype == VT_BOOL;
     for (size_t i = 0; i < n; i++) {
         uint64_t draw = next(&state);
-        double value = whole ? (double)(draw >> 32) * (double)choices(dtype) * 0x1p-32
+        double value = whole ? (double)(draw >> 32) * (double)n_choices * 0x1p-32
                              : (double)(draw >> (64 - bits)) / (double)(UINT64_C(1) << bits);
         vt_element_set(dtype, tensor->data, i, whole ? (double)(uint64_t)value : value);
     }
+}
+
+void vt_tensor_random_fill(struct vt_tensor *tensor, uint64_t seed)
+{
+    fill(tensor, seed, choices(tensor->dtype));
+}
+
+void vt_tensor_random_fill_below(struct vt_tensor *tensor, uint64_t seed, int64_t bound)
+{
+    enum vt_dtype dtype = tensor->dtype;
+    bool wide = dtype == VT_I32 || dtype == VT_U32 || dtype == VT_I64 || dtype == VT_U64;
+
+    fill(tensor, seed, wide && bound > 0 ? (uint64_t)bound : choices(dtype));
 }
