@@ -8,7 +8,7 @@
 #include "vatio.h"
 
 /* An honest engine passes unless the machine was disturbed: it has so many chances. */
-#define CHANCES 4
+#define CHANCES 8
 
 static json_t *audit_of(json_t *root, const char *scenario, const char *test)
 {
