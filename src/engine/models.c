@@ -9,24 +9,12 @@
 /* --- models --------------------------------------------------------------------------------------
  */
 
-static bool port_is_open(const struct vt_port *port)
+/* A signature's ports, to be read only. */
+static struct vt_ports ports_of(const struct vt_signature *signature)
 {
-    return port->rank >= 1 && port->rank <= VT_RANK_MAX && port->dim[0] < 0;
-}
-
-static bool takes_any_batch(const struct vt_signature *signature)
-{
-    for (uint32_t i = 0; i < signature->n_inputs; i++) {
-        if (!port_is_open(&signature->inputs[i])) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < signature->n_outputs; i++) {
-        if (!port_is_open(&signature->outputs[i])) {
-            return false;
-        }
-    }
-    return signature->n_inputs > 0;
+    return (struct vt_ports){(struct vt_port *)(uintptr_t)signature->inputs,
+                             (struct vt_port *)(uintptr_t)signature->outputs, signature->n_inputs,
+                             signature->n_outputs};
 }
 
 /* Whether an input, or a symbol of one, has this name. */
@@ -68,7 +56,8 @@ static enum vt_status bind_shapes(struct vt_engine_models *models,
         }
         status = vt_model_signature(item->model, chosen, n, err, &item->signature);
         if (status == VT_OK) {
-            item->any_batch = takes_any_batch(&item->signature);
+            const struct vt_ports ports = ports_of(&item->signature);
+            item->any_batch = vt_ports_any_batch(&ports);
         }
     }
     for (uint32_t i = 0; i < config->n_shapes && status == VT_OK; i++) {

@@ -19,11 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/ports.h"
 #include "vatio/engine.h"
 #include "vatio/tensor.h"
 
-#define VT_NO_VALUE     UINT32_MAX /* an omitted optional input or output */
-#define VT_RANK_UNKNOWN UINT32_MAX
+#define VT_NO_VALUE UINT32_MAX /* an omitted optional input or output */
 
 enum vt_attr_type {
     VT_ATTR_INT = 1,
