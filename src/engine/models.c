@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
+#include "engine/settings.h"
 
 /* --- models --------------------------------------------------------------------------------------
  */
@@ -35,41 +35,23 @@ static bool knows_name(const struct vt_model *model, const char *name)
     return false;
 }
 
-/* In a bundle of several graphs a binding is for those that know its name. */
-static enum vt_status bind_shapes(struct vt_engine_models *models,
-                                  const struct vt_engine_config *config, struct vt_error *err)
+static bool model_knows(void *context, uint32_t graph, const char *name)
 {
-    struct vt_shape_binding *chosen = vt_calloc((size_t)config->n_shapes + 1, sizeof(*chosen));
-    bool *used = vt_calloc((size_t)config->n_shapes + 1, sizeof(*used));
-    enum vt_status status = VT_OK;
-    if (chosen == NULL || used == NULL) {
-        status = vt_error_set(err, VT_ERR_MEMORY, "out of memory for shape bindings");
+    const struct vt_engine_models *models = context;
+    return knows_name(models->items[graph].model, name);
+}
+
+static enum vt_status bind_model(void *context, uint32_t graph,
+                                 const struct vt_shape_binding *shapes, uint32_t n,
+                                 struct vt_error *err)
+{
+    struct vt_engine_models *models = context;
+    struct vt_engine_model *item = &models->items[graph];
+    enum vt_status status = vt_model_signature(item->model, shapes, n, err, &item->signature);
+    if (status == VT_OK) {
+        const struct vt_ports ports = ports_of(&item->signature);
+        item->any_batch = vt_ports_any_batch(&ports);
     }
-    for (uint32_t g = 0; g < models->n && status == VT_OK; g++) {
-        struct vt_engine_model *item = &models->items[g];
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < config->n_shapes; i++) {
-            if (models->n == 1 || knows_name(item->model, config->shapes[i].name)) {
-                chosen[n++] = config->shapes[i];
-                used[i] = true;
-            }
-        }
-        status = vt_model_signature(item->model, chosen, n, err, &item->signature);
-        if (status == VT_OK) {
-            const struct vt_ports ports = ports_of(&item->signature);
-            item->any_batch = vt_ports_any_batch(&ports);
-        }
-    }
-    for (uint32_t i = 0; i < config->n_shapes && status == VT_OK; i++) {
-        if (!used[i]) {
-            status = vt_error_set(err, VT_ERR_USAGE,
-                                  "shape of '%s': none of the %u graphs has an input or a symbol "
-                                  "of that name",
-                                  config->shapes[i].name, models->n);
-        }
-    }
-    vt_free(chosen);
-    vt_free(used);
     return status;
 }
 
@@ -95,7 +77,8 @@ enum vt_status vt_engine_models_open(struct vt_engine_models *models,
                                               err, &opened.items[g].model);
     }
     if (status == VT_OK) {
-        status = bind_shapes(&opened, config, err);
+        const struct vt_shape_taker taker = {&opened, opened.n, model_knows, bind_model};
+        status = vt_engine_deal_shapes(config, &taker, err);
     }
     if (status != VT_OK) {
         vt_engine_models_release(&opened);
@@ -124,52 +107,5 @@ enum vt_status vt_engine_models_signature(const struct vt_engine_models *models,
                             graph, models->n);
     }
     *ret = models->items[graph].signature;
-    return VT_OK;
-}
-
-/* --- settings
- * -------------------------------------------------------------------------------------- */
-
-enum vt_status vt_engine_check_settings(const struct vt_engine_config *config, const char *engine,
-                                        const char *const *keys, size_t n, struct vt_error *err)
-{
-    for (uint32_t i = 0; i < config->n_settings; i++) {
-        const char *key = config->settings[i].key;
-        size_t k = 0;
-        while (k < n && strcmp(keys[k], key) != 0) {
-            k++;
-        }
-        if (k < n) {
-            continue;
-        }
-        const char *nearest = vt_nearest_name(key, keys, n);
-        if (nearest == NULL && n > 0) {
-            nearest = keys[0];
-        }
-        return vt_error_set(err, VT_ERR_USAGE, "engine %s has no setting '%s'; %s%s%s", engine, key,
-                            nearest != NULL ? "did you mean '" : "it has none",
-                            nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
-    }
-    return VT_OK;
-}
-
-enum vt_status vt_engine_setting_int(const struct vt_engine_config *config, const char *key,
-                                     int64_t fallback, int64_t minimum, int64_t maximum,
-                                     struct vt_error *err, int64_t *ret)
-{
-    int64_t value = fallback;
-    for (uint32_t i = 0; i < config->n_settings; i++) {
-        if (strcmp(config->settings[i].key, key) != 0) {
-            continue;
-        }
-        const char *text = config->settings[i].value;
-        if (vt_parse_int(text, &value, NULL) != VT_OK || value < minimum || value > maximum) {
-            return vt_error_set(err, VT_ERR_USAGE,
-                                "setting '%s' is '%s', but must be a whole number from %lld to "
-                                "%lld",
-                                key, text, (long long)minimum, (long long)maximum);
-        }
-    }
-    *ret = value;
     return VT_OK;
 }

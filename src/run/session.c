@@ -171,7 +171,8 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
         status = vt_model_source_find_weights(model, job->weights, err, &session->source);
         session->bundle = (struct vt_bundle){&session->source.graph, 1};
     }
-    if (status == VT_OK) {
+    /* An option may say where the engine finds what it needs: then open() tells. */
+    if (status == VT_OK && session->n_settings == 0) {
         status = session->engine_ref.ops.probe(err);
     }
     if (status == VT_OK) {

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/topology.h"
+#include "engine/settings.h"
 
 static const char *const setting_keys[] = {"affinity", "plans", "spin-us"};
 #define N_SETTINGS (sizeof(setting_keys) / sizeof(setting_keys[0]))
@@ -47,35 +48,12 @@ static enum vt_status read_settings(struct vt_native_engine *engine,
 /* --- can it be planned?
  * ------------------------------------------------------------------------------ */
 
-/* Inputs of the signature with `batch` samples. False when another extent is open. */
-static bool inputs_for_batch(const struct vt_engine_model *item, int64_t batch,
-                             struct vt_tensor *ret_inputs)
-{
-    for (uint32_t i = 0; i < item->signature.n_inputs; i++) {
-        const struct vt_port *port = &item->signature.inputs[i];
-        if (port->rank > VT_RANK_MAX) {
-            return false;
-        }
-        ret_inputs[i] = (struct vt_tensor){.dtype = port->dtype, .rank = port->rank};
-        for (uint32_t d = 0; d < port->rank; d++) {
-            if (port->dim[d] < 0 && d > 0) {
-                return false;
-            }
-            ret_inputs[i].dim[d] = port->dim[d] >= 0 ? port->dim[d] : batch;
-        }
-        if (!vt_shape_bytes(port->dtype, ret_inputs[i].dim, port->rank, &ret_inputs[i].bytes)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, int64_t batch,
                                struct vt_tensor *inputs, struct vt_error *err)
 {
     struct vt_engine_model *item = &engine->models.items[graph];
     struct vt_plan *plan = NULL;
-    if (!inputs_for_batch(item, batch, inputs)) {
+    if (!vt_engine_batch_of(&item->signature, batch, inputs)) {
         return VT_OK; /* the first request will tell */
     }
     enum vt_status status = vt_plan_new(item->model, engine->weights[graph], NULL, inputs,

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/models.h"
+#include "engine/settings.h"
 
 #define IN_FLIGHT 64u
 

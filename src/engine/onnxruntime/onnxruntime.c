@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/onnxruntime/onnxruntime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/topology.h"
+#include "engine/settings.h"
+
+/* Names and ports of a bundle; a model that needs more than this is none. */
+#define ARENA_LIMIT ((size_t)64 << 20)
+
+static enum vt_status ort_probe(struct vt_error *err)
+{
+    struct vt_ort_engine engine = {0};
+    struct vt_error why = VT_ERROR_INIT;
+    if (vt_ort_load(&engine, NULL, &why) != VT_OK) {
+        return vt_error_set(err, VT_ERR_UNAVAILABLE, "%s", why.text);
+    }
+    vt_ort_unload(&engine);
+    return VT_OK;
+}
+
+static void ort_close(void *context)
+{
+    struct vt_ort_engine *engine = context;
+    if (engine == NULL) {
+        return;
+    }
+    for (uint32_t g = 0; g < engine->n_graphs; g++) {
+        if (engine->graphs[g].session != NULL) {
+            engine->api->release_session(engine->graphs[g].session);
+        }
+    }
+    vt_arena_release(&engine->arena);
+    vt_ort_unload(engine);
+    vt_free(engine);
+}
+
+/* --- does it take batches? ----------------------------------------------------------------------
+ */
+
+/* Runs two samples of zeros. Whether there were two of each output. */
+static bool runs_two(struct vt_ort_engine *engine, uint32_t graph, struct vt_tensor *inputs)
+{
+    const struct vt_request request = {
+        .graph = graph,
+        .samples = 2,
+        .inputs = inputs,
+        .n_inputs = engine->graphs[graph].ports.n_inputs,
+    };
+    struct vt_event event = {.kind = VT_EVENT_ERROR};
+    void *lane = NULL;
+    uint32_t n = 0;
+    bool two = vt_ort_lane_open(engine, 0, NULL, &lane) == VT_OK &&
+               vt_ort_submit(engine, lane, &request, 1, NULL) == VT_OK &&
+               vt_ort_wait(engine, lane, 1, 1, VT_NEVER, NULL, &event, &n) == VT_OK && n == 1 &&
+               event.kind == VT_EVENT_FINAL;
+    for (uint32_t i = 0; two && i < event.n_outputs; i++) {
+        two = event.outputs[i].rank > 0 && event.outputs[i].dim[0] % 2 == 0;
+    }
+    vt_ort_lane_close(engine, lane);
+    return two;
+}
+
+/*
+ * A model whose batch is open by its signature may have it fixed by its nodes; the library says so
+ * only when it runs. Where another extent is open too, the first request will tell.
+ */
+static enum vt_status probe_batch(struct vt_ort_engine *engine, uint32_t graph,
+                                  struct vt_error *err)
+{
+    const struct vt_ort_graph *item = &engine->graphs[graph];
+    struct vt_tensor *inputs = vt_calloc((size_t)item->ports.n_inputs + 1, sizeof(*inputs));
+    if (inputs == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for opening the model");
+    }
+    bool complete = vt_engine_batch_of(&item->signature, 2, inputs);
+    bool two = true;
+    for (uint32_t i = 0; complete && two && i < item->ports.n_inputs; i++) {
+        inputs[i].data = vt_calloc(1, inputs[i].bytes + 1);
+        two = inputs[i].data != NULL;
+    }
+    if (complete && two) {
+        two = runs_two(engine, graph, inputs);
+    }
+    for (uint32_t i = 0; i < item->ports.n_inputs; i++) {
+        vt_free(inputs[i].data);
+    }
+    vt_free(inputs);
+    if (!two) {
+        engine->max_batch = 1;
+    }
+    return VT_OK;
+}
+
+static enum vt_status find_max_batch(struct vt_ort_engine *engine, uint32_t wanted,
+                                     struct vt_error *err)
+{
+    enum vt_status status = VT_OK;
+    engine->max_batch = VT_ANY_BATCH;
+    for (uint32_t g = 0; g < engine->n_graphs && status == VT_OK; g++) {
+        if (!vt_ports_any_batch(&engine->graphs[g].ports)) {
+            engine->max_batch = 1;
+        } else if (wanted > 1 && engine->max_batch > 1) {
+            status = probe_batch(engine, g, err);
+        }
+    }
+    return status;
+}
+
+/* --- the seam -----------------------------------------------------------------------------------
+ */
+
+static enum vt_status ort_open(const struct vt_bundle *bundle,
+                               const struct vt_engine_config *config, struct vt_error *err,
+                               void **ret_engine)
+{
+    struct vt_ort_engine *engine = vt_calloc(1, sizeof(*engine));
+    if (engine == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the engine");
+    }
+    vt_arena_init(&engine->arena, ARENA_LIMIT);
+    engine->threads = config->threads > 0 ? config->threads : vt_topology()->usable_cpus;
+    enum vt_status status =
+        vt_ort_load(engine, vt_engine_setting_text(config, "library", NULL), err);
+    if (status == VT_OK) {
+        status = vt_ort_sessions_open(engine, bundle, config, err);
+    }
+    if (status == VT_OK) {
+        status = find_max_batch(engine, config->max_batch, err);
+    }
+    if (status != VT_OK) {
+        ort_close(engine);
+        return status;
+    }
+    *ret_engine = engine;
+    return VT_OK;
+}
+
+static enum vt_status ort_signature(void *context, uint32_t graph, struct vt_error *err,
+                                    struct vt_signature *ret_signature)
+{
+    const struct vt_ort_engine *engine = context;
+    if (graph >= engine->n_graphs) {
+        return vt_error_set(err, VT_ERR_USAGE, "graph %u is asked for, but the bundle has %u",
+                            graph, engine->n_graphs);
+    }
+    *ret_signature = engine->graphs[graph].signature;
+    return VT_OK;
+}
+
+static enum vt_status ort_caps(void *context, struct vt_error *err, struct vt_engine_caps *ret_caps)
+{
+    const struct vt_ort_engine *engine = context;
+    (void)err;
+    ret_caps->max_batch = engine->max_batch;
+    ret_caps->best_batch = 0;
+    ret_caps->best_lanes = 0;
+    ret_caps->max_in_flight = 1;
+    ret_caps->uses_cpu = !engine->cuda;
+    snprintf(ret_caps->precision, sizeof(ret_caps->precision), "fp32");
+    if (engine->cuda) {
+        snprintf(ret_caps->description, sizeof(ret_caps->description),
+                 "ONNX Runtime %.24s fp32 on CUDA", engine->version);
+    } else {
+        snprintf(ret_caps->description, sizeof(ret_caps->description),
+                 "ONNX Runtime %.24s fp32 on CPU, %u thread%s", engine->version, engine->threads,
+                 engine->threads == 1 ? "" : "s");
+    }
+    return VT_OK;
+}
+
+const struct vt_engine_ops vt_onnxruntime_engine = {
+    .api_version = VT_ENGINE_API_VERSION,
+    .struct_size = sizeof(struct vt_engine_ops),
+    .name = "onnxruntime",
+    .summary = "ONNX Runtime (libonnxruntime.so), on CPU or CUDA",
+    .probe = ort_probe,
+    .open = ort_open,
+    .close = ort_close,
+    .signature = ort_signature,
+    .caps = ort_caps,
+    .lane_open = vt_ort_lane_open,
+    .lane_close = vt_ort_lane_close,
+    .submit = vt_ort_submit,
+    .wait = vt_ort_wait,
+    .cancel = vt_ort_cancel,
+};
