@@ -2,9 +2,7 @@
 #include "engine/onnxruntime/onnxruntime.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/topology.h"
 #include "engine/settings.h"
 
@@ -38,63 +36,6 @@ static void ort_close(void *context)
     vt_free(engine);
 }
 
-/* --- does it take batches? ----------------------------------------------------------------------
- */
-
-/* Runs two samples of zeros. Whether there were two of each output. */
-static bool runs_two(struct vt_ort_engine *engine, uint32_t graph, struct vt_tensor *inputs)
-{
-    const struct vt_request request = {
-        .graph = graph,
-        .samples = 2,
-        .inputs = inputs,
-        .n_inputs = engine->graphs[graph].ports.n_inputs,
-    };
-    struct vt_event event = {.kind = VT_EVENT_ERROR};
-    void *lane = NULL;
-    uint32_t n = 0;
-    bool two = vt_ort_lane_open(engine, 0, NULL, &lane) == VT_OK &&
-               vt_ort_submit(engine, lane, &request, 1, NULL) == VT_OK &&
-               vt_ort_wait(engine, lane, 1, 1, VT_NEVER, NULL, &event, &n) == VT_OK && n == 1 &&
-               event.kind == VT_EVENT_FINAL;
-    for (uint32_t i = 0; two && i < event.n_outputs; i++) {
-        two = event.outputs[i].rank > 0 && event.outputs[i].dim[0] % 2 == 0;
-    }
-    vt_ort_lane_close(engine, lane);
-    return two;
-}
-
-/*
- * A model whose batch is open by its signature may have it fixed by its nodes; the library says so
- * only when it runs. Where another extent is open too, the first request will tell.
- */
-static enum vt_status probe_batch(struct vt_ort_engine *engine, uint32_t graph,
-                                  struct vt_error *err)
-{
-    const struct vt_ort_graph *item = &engine->graphs[graph];
-    struct vt_tensor *inputs = vt_calloc((size_t)item->ports.n_inputs + 1, sizeof(*inputs));
-    if (inputs == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for opening the model");
-    }
-    bool complete = vt_engine_batch_of(&item->signature, 2, inputs);
-    bool two = true;
-    for (uint32_t i = 0; complete && two && i < item->ports.n_inputs; i++) {
-        inputs[i].data = vt_calloc(1, inputs[i].bytes + 1);
-        two = inputs[i].data != NULL;
-    }
-    if (complete && two) {
-        two = runs_two(engine, graph, inputs);
-    }
-    for (uint32_t i = 0; i < item->ports.n_inputs; i++) {
-        vt_free(inputs[i].data);
-    }
-    vt_free(inputs);
-    if (!two) {
-        engine->max_batch = 1;
-    }
-    return VT_OK;
-}
-
 static enum vt_status find_max_batch(struct vt_ort_engine *engine, uint32_t wanted,
                                      struct vt_error *err)
 {
@@ -104,7 +45,10 @@ static enum vt_status find_max_batch(struct vt_ort_engine *engine, uint32_t want
         if (!vt_ports_any_batch(&engine->graphs[g].ports)) {
             engine->max_batch = 1;
         } else if (wanted > 1 && engine->max_batch > 1) {
-            status = probe_batch(engine, g, err);
+            bool two = true;
+            status = vt_engine_takes_two(&vt_onnxruntime_engine, engine, g,
+                                         &engine->graphs[g].signature, err, &two);
+            engine->max_batch = two ? engine->max_batch : 1;
         }
     }
     return status;

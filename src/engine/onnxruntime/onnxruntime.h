@@ -26,6 +26,7 @@
 #include "core/ports.h"
 #include "engine/library.h"
 #include "engine/onnxruntime/ort_api.h"
+#include "engine/turn.h"
 #include "vatio/engine.h"
 
 struct vt_ort_graph {
@@ -43,6 +44,7 @@ struct vt_ort_engine {
     struct ort_memory_info *memory; /* of the host */
     struct vt_arena arena;          /* names, ports */
     struct vt_ort_graph *graphs;
+    const struct vt_signature **signatures; /* of the graphs */
     uint32_t n_graphs;
     uint32_t threads, max_batch;
     bool cuda;

@@ -386,7 +386,8 @@ enum vt_status vt_ort_sessions_open(struct vt_ort_engine *engine, const struct v
     }
     enum vt_status status = read_wishes(engine, config, err, &wishes);
     engine->graphs = vt_arena_calloc(&engine->arena, bundle->n_graphs, sizeof(*engine->graphs));
-    if (status == VT_OK && engine->graphs == NULL) {
+    engine->signatures = vt_arena_calloc(&engine->arena, bundle->n_graphs, sizeof(void *));
+    if (status == VT_OK && (engine->graphs == NULL || engine->signatures == NULL)) {
         status = vt_error_set(err, VT_ERR_MEMORY, "out of memory for %u models", bundle->n_graphs);
     }
     if (status == VT_OK) {
@@ -398,6 +399,7 @@ enum vt_status vt_ort_sessions_open(struct vt_ort_engine *engine, const struct v
     }
     for (uint32_t g = 0; g < bundle->n_graphs && status == VT_OK; g++) {
         engine->n_graphs = g + 1;
+        engine->signatures[g] = &engine->graphs[g].signature;
         status = open_session(engine, &bundle->graphs[g], options, &engine->graphs[g], err);
     }
     if (options != NULL) {
