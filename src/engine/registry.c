@@ -9,10 +9,12 @@
 #include "engine/native/native.h"
 #include "engine/null/null.h"
 #include "engine/onnxruntime/onnxruntime.h"
+#include "engine/openvino/openvino.h"
 
 static const struct vt_engine_ops *const table[] = {
     &vt_native_engine,
     &vt_onnxruntime_engine,
+    &vt_openvino_engine,
     &vt_null_engine,
 };
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
