@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <limits.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,7 +67,20 @@ static enum vt_status open_file(const struct vt_library_kind *kind, const char *
 /* --- searching ----------------------------------------------------------------------------------
  */
 
-/* `folder` as glob() wants what is not a pattern. NULL when out of memory. */
+/* A search for one file; the functions below go on only while nothing is found. */
+struct search {
+    const struct vt_library_kind *kind;
+    char *found; /* in fresh memory */
+    bool out_of_memory;
+};
+
+static char *noted(struct search *search, char *text)
+{
+    search->out_of_memory = search->out_of_memory || text == NULL;
+    return text;
+}
+
+/* `folder` as glob() wants what is not a pattern. */
 static char *escaped(const char *folder)
 {
     size_t length = strlen(folder), n = 0;
@@ -84,136 +97,144 @@ static char *escaped(const char *folder)
     return text;
 }
 
-/* The newest file that matches, in fresh memory; NULL: none. */
-static char *newest(const char *pattern)
+/* Takes the newest file that matches, if there is one. */
+static void take_newest(struct search *search, const char *pattern)
 {
-    glob_t found;
-    char *best = NULL;
-    if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
-        return NULL;
+    glob_t matches;
+    const char *newest = NULL;
+    int code = glob(pattern, GLOB_NOSORT, NULL, &matches);
+    search->out_of_memory = search->out_of_memory || code == GLOB_NOSPACE;
+    if (code != 0) {
+        return;
     }
-    const char *chosen = NULL;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (chosen == NULL || strverscmp(found.gl_pathv[i], chosen) > 0) {
-            chosen = found.gl_pathv[i];
+    for (size_t i = 0; i < matches.gl_pathc; i++) {
+        if (newest == NULL || strverscmp(matches.gl_pathv[i], newest) > 0) {
+            newest = matches.gl_pathv[i];
         }
     }
-    if (chosen != NULL) {
-        best = vt_strdup(chosen);
+    if (newest != NULL) {
+        search->found = noted(search, vt_strdup(newest));
     }
-    globfree(&found);
-    return best;
+    globfree(&matches);
 }
 
-/* As newest, of "folder" + tail/file*; the tail is a pattern. */
-static char *newest_in(const char *folder, const char *tail, const char *file)
+/* Looks into folder/tail/more; the tail is a pattern. */
+static void look_into(struct search *search, const char *folder, const char *tail, const char *more)
 {
-    char *plain = escaped(folder);
-    char *pattern = plain != NULL ? vt_asprintf("%s%s/%s*", plain, tail, file) : NULL;
-    char *found = pattern != NULL ? newest(pattern) : NULL;
+    if (search->found != NULL) {
+        return;
+    }
+    char *plain = noted(search, escaped(folder));
+    char *pattern =
+        plain != NULL
+            ? noted(search, vt_asprintf("%s/%s/%s/%s*", plain, tail, more, search->kind->file))
+            : NULL;
+    if (pattern != NULL) {
+        take_newest(search, pattern);
+    }
     vt_free(plain);
     vt_free(pattern);
-    return found;
 }
 
 /* Where a Python with this prefix keeps the wheel. */
-static char *in_prefix(const struct vt_library_kind *kind, const char *prefix)
+static void look_into_prefix(struct search *search, const char *prefix)
 {
-    static const char *const homes[] = {
-        "/lib/python3*/site-packages/", "/lib/python3*/dist-packages/",
-        "/lib/python3/dist-packages/", "/versions/*/lib/python3*/site-packages/"};
-    char *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof(homes) / sizeof(homes[0]); i++) {
-        char *tail = vt_asprintf("%s%s", homes[i], kind->wheel);
-        found = tail != NULL ? newest_in(prefix, tail, kind->file) : NULL;
-        vt_free(tail);
+    static const char *const homes[] = {"lib/python3*/site-packages", "lib/python3*/dist-packages",
+                                        "lib/python3/dist-packages",
+                                        "versions/*/lib/python3*/site-packages"};
+    for (size_t i = 0; prefix != NULL && prefix[0] != '\0' && i < sizeof(homes) / sizeof(homes[0]);
+         i++) {
+        look_into(search, prefix, homes[i], search->kind->wheel);
     }
-    return found;
 }
 
-/* The prefix of the python3 that a shell would start: its folder's parent. NULL: none. */
-static char *python_prefix(void)
+/* The prefix of the python3 that a shell would start: its folder's parent. */
+static void look_beside_python(struct search *search)
 {
     const char *path = getenv("PATH");
     for (const char *at = path; at != NULL && *at != '\0';) {
         size_t length = strcspn(at, ":");
-        char *program = length > 0 ? vt_asprintf("%.*s/python3", (int)length, at) : NULL;
-        bool there = program != NULL && access(program, X_OK) == 0;
+        char *program = noted(search, vt_asprintf("%.*s/python3", (int)length, at));
+        bool there = program != NULL && length > 0 && access(program, X_OK) == 0;
         vt_free(program);
         if (there) {
-            return vt_asprintf("%.*s/..", (int)length, at);
+            char *prefix = noted(search, vt_asprintf("%.*s/..", (int)length, at));
+            look_into_prefix(search, prefix);
+            vt_free(prefix);
+            return;
         }
         at += length + (at[length] == ':' ? 1 : 0);
     }
-    return NULL;
 }
 
-static char *in_wheels(const struct vt_library_kind *kind)
+static void look_below_home(struct search *search, const char *folder)
 {
     const char *home = getenv("HOME");
-    char *python = python_prefix();
-    char *local = home != NULL ? vt_asprintf("%s/.local", home) : NULL;
-    char *pyenv = home != NULL ? vt_asprintf("%s/.pyenv", home) : NULL;
-    const char *const prefixes[] = {getenv("VIRTUAL_ENV"),
-                                    getenv("CONDA_PREFIX"),
-                                    python,
-                                    getenv("PYENV_ROOT"),
-                                    local,
-                                    pyenv,
-                                    "/usr/local",
-                                    "/usr"};
-    char *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (prefixes[i] != NULL && prefixes[i][0] != '\0') {
-            found = in_prefix(kind, prefixes[i]);
-        }
+    if (home != NULL && home[0] != '\0') {
+        char *prefix = noted(search, vt_asprintf("%s/%s", home, folder));
+        look_into_prefix(search, prefix);
+        vt_free(prefix);
     }
-    vt_free(python);
-    vt_free(local);
-    vt_free(pyenv);
-    return found;
 }
 
-static char *in_distribution(const struct vt_library_kind *kind)
+static void look_everywhere(struct search *search)
 {
-    static const char *const folders[] = {"/usr/local/lib", "/usr/local/lib/*-linux-gnu",
-                                          "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib"};
-    char *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof(folders) / sizeof(folders[0]); i++) {
-        found = newest_in("", folders[i], kind->file);
+    static const char *const folders[] = {"usr/local/lib", "usr/local/lib/*-linux-gnu",
+                                          "usr/lib/*-linux-gnu", "usr/lib64", "usr/lib"};
+    if (search->kind->wheel != NULL) {
+        look_into_prefix(search, getenv("VIRTUAL_ENV"));
+        look_into_prefix(search, getenv("CONDA_PREFIX"));
+        look_beside_python(search);
+        look_into_prefix(search, getenv("PYENV_ROOT"));
+        look_below_home(search, ".local");
+        look_below_home(search, ".pyenv");
+        look_into_prefix(search, "/usr/local");
+        look_into_prefix(search, "/usr");
     }
-    return found;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        look_into(search, "", folders[i], ".");
+    }
+}
+
+static enum vt_status open_found(struct search *search, const char *what, struct vt_error *err,
+                                 struct vt_library *ret)
+{
+    enum vt_status status;
+    if (search->found != NULL) {
+        status = open_file(search->kind, search->found, err, ret);
+    } else if (search->out_of_memory) {
+        status = vt_error_set(err, VT_ERR_MEMORY, "out of memory looking for %s", what);
+    } else {
+        status = VT_ERR_NOT_FOUND;
+    }
+    vt_free(search->found);
+    return status;
 }
 
 /* A path that somebody named: the file itself, a folder with it, or one with the wheel. */
 static enum vt_status open_named(const struct vt_library_kind *kind, const char *by,
                                  const char *named, struct vt_error *err, struct vt_library *ret)
 {
-    char *found = NULL;
+    struct search search = {.kind = kind};
     if (!vt_path_exists(named)) {
         return vt_error_set(err, VT_ERR_NOT_FOUND, "%s=%s: there is no such file or folder", by,
                             named);
     }
     if (!vt_path_is_folder(named)) {
         /* With a slash, or the loader would look elsewhere. */
-        found = strchr(named, '/') != NULL ? vt_strdup(named) : vt_path_join(".", named);
+        search.found = noted(&search, strchr(named, '/') != NULL ? vt_strdup(named)
+                                                                 : vt_path_join(".", named));
     } else {
-        char *tail = kind->wheel != NULL ? vt_asprintf("/%s", kind->wheel) : NULL;
-        found = newest_in(named, "", kind->file);
-        if (found == NULL && tail != NULL) {
-            found = newest_in(named, tail, kind->file);
+        look_into(&search, named, ".", ".");
+        if (kind->wheel != NULL) {
+            look_into(&search, named, ".", kind->wheel);
+            look_into_prefix(&search, named);
         }
-        if (found == NULL && kind->wheel != NULL) {
-            found = in_prefix(kind, named);
-        }
-        vt_free(tail);
     }
-    if (found == NULL) {
-        return vt_error_set(err, VT_ERR_NOT_FOUND, "%s=%s: the folder holds no %s", by, named,
-                            kind->file);
+    enum vt_status status = open_found(&search, kind->what, err, ret);
+    if (status == VT_ERR_NOT_FOUND) {
+        status = vt_error_set(err, status, "%s=%s: the folder holds no %s", by, named, kind->file);
     }
-    enum vt_status status = open_file(kind, found, err, ret);
-    vt_free(found);
     return status;
 }
 
@@ -221,6 +242,7 @@ enum vt_status vt_library_open(const struct vt_library_kind *kind, const char *n
                                struct vt_error *err, struct vt_library *ret)
 {
     const char *variable = getenv(kind->variable);
+    struct search search = {.kind = kind};
     if (named != NULL) {
         return open_named(kind, "library", named, err, ret);
     }
@@ -231,18 +253,14 @@ enum vt_status vt_library_open(const struct vt_library_kind *kind, const char *n
     if (handle != NULL) {
         return accept(kind, kind->file, handle, err, ret);
     }
-    char *found = kind->wheel != NULL ? in_wheels(kind) : NULL;
-    if (found == NULL) {
-        found = in_distribution(kind);
+    look_everywhere(&search);
+    enum vt_status status = open_found(&search, kind->what, err, ret);
+    if (status == VT_ERR_NOT_FOUND) {
+        status = vt_error_set(err, VT_ERR_UNAVAILABLE,
+                              "%s was not found: %s, or name the library with --engine-option "
+                              "library=PATH or %s",
+                              kind->file, kind->remedy, kind->variable);
     }
-    if (found == NULL) {
-        return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                            "%s was not found: %s, or name the library with --engine-option "
-                            "library=PATH or %s",
-                            kind->file, kind->remedy, kind->variable);
-    }
-    enum vt_status status = open_file(kind, found, err, ret);
-    vt_free(found);
     return status;
 }
 

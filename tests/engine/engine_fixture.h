@@ -27,14 +27,13 @@ static inline struct vt_engine_config fixture_config(void)
         .struct_size = sizeof(struct vt_engine_config), .threads = 2, .lanes = 1, .max_batch = 8};
 }
 
-static inline void fixture_open(struct engine_fixture *f, const char *engine, const char *path,
-                                const struct vt_engine_config *config)
+static inline void fixture_open_bundle(struct engine_fixture *f, const char *engine,
+                                       const struct vt_bundle *bundle,
+                                       const struct vt_engine_config *config)
 {
-    const struct vt_graph_source source = {.name = path, .path = path};
-    const struct vt_bundle bundle = {&source, 1};
     memset(f, 0, sizeof(*f));
     if (vt_engine_find(engine, &f->err, &f->ref) != VT_OK || f->ref.ops.probe(&f->err) != VT_OK ||
-        f->ref.ops.open(&bundle, config, &f->err, &f->engine) != VT_OK) {
+        f->ref.ops.open(bundle, config, &f->err, &f->engine) != VT_OK) {
         fail_msg("%s", f->err.text);
     }
     f->ops = &f->ref.ops;
@@ -45,6 +44,14 @@ static inline void fixture_open(struct engine_fixture *f, const char *engine, co
     for (uint32_t i = 0; i < config->lanes; i++) {
         assert_int_equal(f->ops->lane_open(f->engine, i, &f->err, &f->lanes[i]), VT_OK);
     }
+}
+
+static inline void fixture_open(struct engine_fixture *f, const char *engine, const char *path,
+                                const struct vt_engine_config *config)
+{
+    const struct vt_graph_source source = {.name = path, .path = path};
+    const struct vt_bundle bundle = {&source, 1};
+    fixture_open_bundle(f, engine, &bundle, config);
 }
 
 static inline void fixture_close(struct engine_fixture *f)

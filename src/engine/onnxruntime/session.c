@@ -85,9 +85,14 @@ static enum vt_status add_cuda(struct vt_ort_engine *engine, struct ort_session_
 {
     const struct ort_cuda_options cuda = {
         .device_id = device, .gpu_mem_limit = SIZE_MAX, .do_copy_in_default_stream = 1};
-    enum vt_status status = vt_ort_check(
-        engine, engine->api->append_execution_provider_cuda(options, &cuda), "provider=cuda", err);
-    return status == VT_OK ? VT_OK : vt_error_set(err, status, "provider=cuda is not available");
+    struct vt_error why = VT_ERROR_INIT;
+    if (vt_ort_check(engine, engine->api->append_execution_provider_cuda(options, &cuda),
+                     "provider=cuda", &why) != VT_OK) {
+        return vt_error_set(err, VT_ERR_UNAVAILABLE,
+                            "%s; it is the wheel onnxruntime-gpu that computes on NVIDIA's GPUs",
+                            why.text);
+    }
+    return VT_OK;
 }
 
 /* Entries under the library's own names, and the one for spinning. */

@@ -161,6 +161,21 @@ void vt_ov_unload(struct vt_ov_engine *engine)
     vt_library_close(&engine->library);
 }
 
+/* The library says where its failures passed through before it says what failed; the innermost of
+ * these is the one for a person. */
+static const char *innermost(const char *text)
+{
+    static const char mark[] = "Exception from ";
+    for (const char *next = strstr(text, mark); next != NULL; next = strstr(text, mark)) {
+        const char *end = strchr(next, '\n');
+        if (end == NULL || end[1] == '\0') {
+            break;
+        }
+        text = end + 1;
+    }
+    return text;
+}
+
 enum vt_status vt_ov_check(const struct vt_ov_engine *engine, int result, const char *what,
                            struct vt_error *err)
 {
@@ -168,9 +183,12 @@ enum vt_status vt_ov_check(const struct vt_ov_engine *engine, int result, const 
     if (result == 0) {
         return VT_OK;
     }
-    const char *last = engine->api.get_last_error != NULL ? engine->api.get_last_error() : NULL;
+    /* The last text is of an older failure where the C interface itself refuses. */
+    const char *last = engine->api.get_last_error != NULL && result > OV_INVALID_C_PARAM
+                           ? engine->api.get_last_error()
+                           : NULL;
     const char *said = last != NULL ? last : engine->api.get_error_info(result);
-    vt_engine_one_line(said != NULL ? said : "no reason is given", why, sizeof(why));
+    vt_engine_one_line(said != NULL ? innermost(said) : "no reason is given", why, sizeof(why));
     if (last != NULL) {
         engine->api.free(last);
     }

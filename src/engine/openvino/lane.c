@@ -155,14 +155,48 @@ static enum vt_status set_input(struct lane *lane, struct ov_infer_request *requ
     return status;
 }
 
+/* The extents of an output. Of a scalar the C interface gives none: it calls the empty shape a
+ * wrong argument; then the tensor holds one element. */
+static enum vt_status read_extents(struct lane *lane, const struct ov_tensor *handle,
+                                   const struct vt_port *port, enum vt_dtype dtype,
+                                   uint32_t *ret_rank, int64_t *ret_dim)
+{
+    const struct ov_api *api = &lane->engine->api;
+    struct vt_error *failure = &lane->turn.failure;
+    struct ov_shape shape = {0, NULL};
+    size_t bytes = 0;
+    int result = api->tensor_get_shape(handle, &shape);
+    if (result == OV_INVALID_C_PARAM && api->tensor_get_byte_size(handle, &bytes) == 0 &&
+        bytes == vt_dtype_bytes(dtype)) {
+        *ret_rank = 0;
+        return VT_OK;
+    }
+    enum vt_status status = vt_ov_check(lane->engine, result, port->name, failure);
+    if (status != VT_OK) {
+        return status;
+    }
+    if (shape.rank < 0 || shape.rank > VT_RANK_MAX) {
+        status = vt_error_set(failure, VT_ERR_LIMIT,
+                              "output %s has %lld dimensions, at most %d are possible",
+                              vt_quote(port->name).text, (long long)shape.rank, VT_RANK_MAX);
+    } else {
+        *ret_rank = (uint32_t)shape.rank;
+        memcpy(ret_dim, shape.dims, (size_t)shape.rank * sizeof(*ret_dim));
+    }
+    (void)api->shape_free(&shape);
+    return status;
+}
+
 static enum vt_status view_output(struct lane *lane, struct ov_infer_request *request,
                                   uint32_t index, const struct vt_port *port)
 {
     struct vt_ov_engine *engine = lane->engine;
     const struct ov_api *api = &engine->api;
     struct vt_error *failure = &lane->turn.failure;
-    struct ov_shape shape = {0, NULL};
     struct ov_tensor *handle = NULL;
+    int64_t dim[VT_RANK_MAX];
+    enum vt_dtype dtype = VT_UNDEFINED;
+    uint32_t rank = 0;
     void *data = NULL;
     int type = -1;
     enum vt_status status =
@@ -173,25 +207,14 @@ static enum vt_status view_output(struct lane *lane, struct ov_infer_request *re
     lane->handles[lane->n_handles++] = handle;
     status = vt_ov_check(engine, api->tensor_get_element_type(handle, &type), port->name, failure);
     if (status == VT_OK) {
+        dtype = type >= 0 && type < VT_OV_TYPES ? engine->dtype_of[type] : VT_UNDEFINED;
         status = vt_ov_check(engine, api->tensor_data(handle, &data), port->name, failure);
     }
     if (status == VT_OK) {
-        status = vt_ov_check(engine, api->tensor_get_shape(handle, &shape), port->name, failure);
+        status = read_extents(lane, handle, port, dtype, &rank, dim);
     }
-    if (status != VT_OK) {
-        return status;
-    }
-    enum vt_dtype dtype = type >= 0 && type < VT_OV_TYPES ? engine->dtype_of[type] : VT_UNDEFINED;
-    if (shape.rank < 0 || shape.rank > VT_RANK_MAX) {
-        status = vt_error_set(failure, VT_ERR_LIMIT,
-                              "output %s has %lld dimensions, at most %d are possible",
-                              vt_quote(port->name).text, (long long)shape.rank, VT_RANK_MAX);
-    } else {
-        status = vt_tensor_init(&lane->outputs[index], dtype, (uint32_t)shape.rank, shape.dims,
-                                data, failure);
-    }
-    (void)api->shape_free(&shape);
-    return status;
+    return status == VT_OK ? vt_tensor_init(&lane->outputs[index], dtype, rank, dim, data, failure)
+                           : status;
 }
 
 static enum vt_status infer(struct lane *lane, struct ov_infer_request *request)

@@ -22,11 +22,9 @@ struct ov_tensor;
 struct ov_port; /* of a model, constant */
 
 enum {
-    OV_GENERAL_ERROR = -1,
     OV_NOT_IMPLEMENTED = -2,
     OV_PARAMETER_MISMATCH = -4,
-    OV_NOT_FOUND = -5,
-    OV_INFER_CANCELLED = -13,
+    OV_INVALID_C_PARAM = -14, /* this and what is below comes from the C interface itself */
 };
 
 struct ov_version {
