@@ -118,17 +118,19 @@ static void take_newest(struct search *search, const char *pattern)
     globfree(&matches);
 }
 
-/* Looks into folder/tail/more; the tail is a pattern. */
+/* Looks into folder/tail/more, each of which may be empty; the tail is a pattern. */
 static void look_into(struct search *search, const char *folder, const char *tail, const char *more)
 {
     if (search->found != NULL) {
         return;
     }
     char *plain = noted(search, escaped(folder));
-    char *pattern =
-        plain != NULL
-            ? noted(search, vt_asprintf("%s/%s/%s/%s*", plain, tail, more, search->kind->file))
-            : NULL;
+    char *pattern = NULL;
+    if (plain != NULL) {
+        pattern =
+            noted(search, vt_asprintf("%s%s%s%s%s/%s*", plain, tail[0] != '\0' ? "/" : "", tail,
+                                      more[0] != '\0' ? "/" : "", more, search->kind->file));
+    }
     if (pattern != NULL) {
         take_newest(search, pattern);
     }
@@ -192,7 +194,7 @@ static void look_everywhere(struct search *search)
         look_into_prefix(search, "/usr");
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        look_into(search, "", folders[i], ".");
+        look_into(search, "", folders[i], "");
     }
 }
 
@@ -225,9 +227,9 @@ static enum vt_status open_named(const struct vt_library_kind *kind, const char 
         search.found = noted(&search, strchr(named, '/') != NULL ? vt_strdup(named)
                                                                  : vt_path_join(".", named));
     } else {
-        look_into(&search, named, ".", ".");
+        look_into(&search, named, "", "");
         if (kind->wheel != NULL) {
-            look_into(&search, named, ".", kind->wheel);
+            look_into(&search, named, "", kind->wheel);
             look_into_prefix(&search, named);
         }
     }
