@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "engine/kserve/kserve.h"
 #include "engine/module.h"
 #include "engine/native/native.h"
 #include "engine/null/null.h"
@@ -12,10 +13,8 @@
 #include "engine/openvino/openvino.h"
 
 static const struct vt_engine_ops *const table[] = {
-    &vt_native_engine,
-    &vt_onnxruntime_engine,
-    &vt_openvino_engine,
-    &vt_null_engine,
+    &vt_native_engine, &vt_onnxruntime_engine, &vt_openvino_engine,
+    &vt_kserve_engine, &vt_null_engine,
 };
 #define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
 
