@@ -38,6 +38,12 @@ static enum vt_status find_file(const char *path, struct vt_error *err)
                         near != NULL ? "'?" : "");
 }
 
+/* A model that a server has. */
+static bool is_url(const char *argument)
+{
+    return strncmp(argument, "http://", 7) == 0 || strncmp(argument, "https://", 8) == 0;
+}
+
 enum vt_status vt_model_source_find_weights(const char *argument, const char *weights,
                                             struct vt_error *err,
                                             struct vt_model_source *ret_source)
@@ -67,6 +73,8 @@ enum vt_status vt_model_source_find_weights(const char *argument, const char *we
         status = vt_zoo_cache(&source.zoo, err, &source.path);
         source.random_weights = true;
         source.graph = (struct vt_graph_source){.name = argument, .path = source.path};
+    } else if (is_url(argument)) {
+        source.graph = (struct vt_graph_source){.name = argument};
     } else {
         source.graph = (struct vt_graph_source){.name = argument, .path = argument};
         status = find_file(argument, err);
@@ -94,6 +102,11 @@ enum vt_status vt_model_source_import(const struct vt_model_source *source, stru
 {
     const struct vt_graph_source *graph = &source->graph;
 
+    if (graph->path == NULL && graph->bytes == NULL) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is a server's model: engine kserve runs it (--engine kserve)",
+                            graph->name);
+    }
     if (graph->path != NULL) {
         return vt_model_import(graph->path, NULL, err, ret_model);
     }

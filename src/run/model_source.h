@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model that a user names: a built-in one, one of the zoo or a file, and the shapes given for
- * it. */
+/* The model that a user names: a built-in one, one of the zoo, a server's or a file, and the shapes
+ * given for it. */
 #ifndef VT_RUN_MODEL_SOURCE_H
 #define VT_RUN_MODEL_SOURCE_H
 
@@ -11,7 +11,7 @@
 
 struct vt_model_source {
     const char *argument;                   /* as the user wrote it; borrowed */
-    const struct vt_builtin_model *builtin; /* NULL for a file */
+    const struct vt_builtin_model *builtin; /* NULL for all others */
     struct vt_zoo_choice zoo;               /* .network is NULL where the name is none of the zoo */
     bool random_weights;
     struct vt_graph_source graph;
@@ -19,7 +19,8 @@ struct vt_model_source {
 };
 
 /*
- * A built-in name, a name of the zoo (vt_zoo_choose), else a path. A model of the zoo is written
+ * A built-in name, a name of the zoo (vt_zoo_choose), the URL of a server's model (.graph has
+ * neither path nor bytes then), else a path. A model of the zoo is written
  * into the cache when it is not there, which may take seconds. VT_ERR_NOT_FOUND proposes the
  * nearest name. On success the caller releases the source.
  */

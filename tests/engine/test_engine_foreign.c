@@ -599,6 +599,8 @@ static void test_bad_models(void **state)
     struct vt_graph_source source = {.name = "missing", .path = "/no/such/model.onnx"};
     const struct vt_bundle bundle = {&source, 1};
     foreign_refuses(&bundle, &config, is_openvino ? VT_ERR_FORMAT : VT_ERR_NOT_FOUND, "missing: ");
+    source = (struct vt_graph_source){.name = "http://127.0.0.1/v2/models/m"};
+    foreign_refuses(&bundle, &config, VT_ERR_USAGE, "engine kserve runs");
     source = (struct vt_graph_source){.name = "text", .bytes = text, .n_bytes = sizeof(text)};
     foreign_refuses(&bundle, &config, VT_ERR_FORMAT, "text: ");
     source =

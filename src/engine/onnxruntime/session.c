@@ -360,6 +360,11 @@ static enum vt_status open_session(struct vt_ort_engine *engine,
                                    const struct ort_session_options *options,
                                    struct vt_ort_graph *graph, struct vt_error *err)
 {
+    if (source->path == NULL && source->bytes == NULL) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is no model file; what a server has, engine kserve runs",
+                            source->name);
+    }
     ort_result result =
         source->path != NULL
             ? engine->api->create_session(engine->env, source->path, options, &graph->session)

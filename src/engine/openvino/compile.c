@@ -381,6 +381,11 @@ static enum vt_status bind(void *context, uint32_t g, const struct vt_shape_bind
 static enum vt_status read_model(struct vt_ov_engine *engine, const struct vt_graph_source *source,
                                  struct vt_ov_graph *graph, struct vt_error *err)
 {
+    if (source->path == NULL && source->bytes == NULL) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "%s is no model file; what a server has, engine kserve runs",
+                            source->name);
+    }
     struct vt_error failure = VT_ERROR_INIT;
     int result = source->path != NULL
                      ? engine->api.core_read_model(engine->core, source->path, NULL, &graph->model)
