@@ -21,6 +21,9 @@ static const struct vt_manual_entry exit_codes[] = {
 static const struct vt_manual_entry environment[] = {
     {"VATIO_CPU_FEATURES", "what the native engine may use of the processor: a list out of none, "
                            "avx2, avx512, vnni, amx (default: all it has)"},
+    {"VATIO_ONNXRUNTIME, VATIO_OPENVINO, VATIO_LIBCURL",
+     "where the engines onnxruntime, openvino and kserve find their library: the file, or a folder "
+     "with it or its wheel"},
     {"VATIO_LOG", "debug or trace: what the library does, on standard error"},
 };
 
