@@ -124,7 +124,8 @@ static bool runs_two(const struct vt_engine_ops *ops, void *engine, uint32_t gra
                ops->wait(engine, lane, 1, 1, VT_NEVER, NULL, &event, &n) == VT_OK && n == 1 &&
                event.kind == VT_EVENT_FINAL;
     for (uint32_t i = 0; two && i < event.n_outputs; i++) {
-        two = event.outputs[i].rank > 0 && event.outputs[i].dim[0] % 2 == 0;
+        int64_t extent = event.outputs[i].rank > 0 ? event.outputs[i].dim[0] : 0;
+        two = extent > 0 && extent % 2 == 0; /* none at all tells nothing: found objects, say */
     }
     ops->lane_close(engine, lane);
     return two;

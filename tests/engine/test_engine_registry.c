@@ -18,12 +18,14 @@ static void refuse(const char *name, enum vt_status status, const char *says)
 
 static void test_table(void **state)
 {
+    static const char *const names[] = {"native", "onnxruntime", "openvino", "kserve", "null"};
     (void)state;
     size_t n = 0;
     const struct vt_engine_ops *const *table = vt_engine_table(&n);
-    assert_int_equal(n, 2);
-    assert_string_equal(table[0]->name, "native");
-    assert_string_equal(table[1]->name, "null");
+    assert_int_equal(n, sizeof(names) / sizeof(names[0]));
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(table[i]->name, names[i]);
+    }
     for (size_t i = 0; i < n; i++) {
         struct vt_error err = VT_ERROR_INIT;
         struct vt_engine_ref ref;
@@ -33,7 +35,11 @@ static void test_table(void **state)
         assert_non_null(ref.ops.buffer_alloc);
         assert_non_null(ref.ops.buffer_free);
         assert_non_null(ref.ops.cancel);
-        assert_int_equal(ref.ops.probe(&err), VT_OK);
+        enum vt_status status = ref.ops.probe(&err);
+        if (status != VT_OK) { /* somebody else's library that is not here: it says how to get it */
+            assert_int_equal(status, VT_ERR_UNAVAILABLE);
+            assert_non_null(strstr(err.text, " install "));
+        }
         vt_engine_ref_release(&ref);
         vt_engine_ref_release(&ref);
     }
