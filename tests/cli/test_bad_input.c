@@ -54,6 +54,25 @@ static void models_that_are_none(void **state)
     no_output_appeared();
 }
 
+/* Engines whose library or server is not there; where it is, they fail for the path all the same.
+ */
+static void engines_that_are_not_there(void **state)
+{
+    (void)state;
+    const char *const url = "http://127.0.0.1:1/v2/models/m";
+    const char *const engines[] = {"onnxruntime", "openvino", "kserve"};
+
+    assert_one_error(vatio("run", url, NULL), 2, "engine kserve runs it");
+    assert_one_error(vatio("inspect", url, NULL), 2, "engine kserve runs it");
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
+        struct outcome ran = vatio("run", "digits", "--engine", engines[i], "--engine-option",
+                                   "library=/no/such/place", NULL);
+        assert_int_equal(ran.code, 3);
+        assert_non_null(strstr(ran.err, "library=/no/such/place: there is no such file"));
+        outcome_free(&ran);
+    }
+}
+
 /* The model with one operator's name changed, which keeps every length right. */
 static void an_unknown_operator(void **state)
 {
@@ -214,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_that_are_none),
+        cmocka_unit_test(engines_that_are_not_there),
         cmocka_unit_test(an_unknown_operator),
         cmocka_unit_test(options_out_of_range),
         cmocka_unit_test(configuration_files_that_are_wrong),

@@ -12,7 +12,8 @@ const struct vt_library_kind vt_ort_library = {
     .wheel = "onnxruntime/capi",
     .variable = "VATIO_ONNXRUNTIME",
     .symbol = "OrtGetApiBase",
-    .remedy = "pip install onnxruntime",
+    /* Older wheels do not hold the library as a file of its own. */
+    .remedy = "pip install 'onnxruntime>=1.20'",
 };
 
 /* The library's log is for those who ask for ours. */

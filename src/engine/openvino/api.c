@@ -12,7 +12,8 @@ const struct vt_library_kind vt_ov_library = {
     .wheel = "openvino/libs",
     .variable = "VATIO_OPENVINO",
     .symbol = "ov_get_openvino_version",
-    .remedy = "pip install openvino",
+    /* Older wheels do not hold the library as a file of its own. */
+    .remedy = "pip install 'openvino>=2024.6'",
 };
 
 static enum vt_status find_functions(struct vt_ov_engine *engine, struct vt_error *err)
