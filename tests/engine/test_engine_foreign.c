@@ -8,47 +8,10 @@
 #include <pthread.h>
 
 #include "onnx_writer.h"
-#include "vt_torture.h"
+#include "residual.h"
 #include "workload/registry.h"
 
-static const char *const residual = VT_TEST_MODELS "/residual.onnx";
 static bool is_openvino;
-static float x[64 * 8];
-
-/* relu(bn(conv(x)) + x) of tests/plan/data/residual.onnx. */
-static float expected_at(const float *sample, int channel, int pixel)
-{
-    static const float w[2][2] = {{1, 2}, {3, 4}}, b[2] = {0.5f, -0.5f}, gamma[2] = {2, 3},
-                       beta[2] = {0.25f, 0.75f}, mean[2] = {1, -1}, var[2] = {4, 9};
-    float conv = w[channel][0] * sample[pixel] + w[channel][1] * sample[4 + pixel] + b[channel];
-    float y = (conv - mean[channel]) / sqrtf(var[channel]) * gamma[channel] + beta[channel] +
-              sample[channel * 4 + pixel];
-    return y > 0 ? y : 0;
-}
-
-static bool is_right(const struct vt_event *event, const float *samples, uint32_t n)
-{
-    if (event->kind != VT_EVENT_FINAL || event->status != VT_OK || event->n_outputs != 1 ||
-        event->outputs[0].dim[0] != n || event->outputs[0].bytes != n * 8 * sizeof(float)) {
-        return false;
-    }
-    const float *y = event->outputs[0].data;
-    for (uint32_t s = 0; s < n; s++) {
-        for (int i = 0; i < 8; i++) {
-            float wanted = expected_at(samples + (size_t)s * 8, i / 4, i % 4);
-            if (!(fabsf(y[s * 8 + (uint32_t)i] - wanted) <= 1e-4f + 1e-3f * fabsf(wanted))) {
-                return false;
-            }
-        }
-    }
-    return event->end_ns >= event->start_ns && event->start_ns > 0;
-}
-
-static struct vt_tensor batch_of(uint32_t n, uint32_t first)
-{
-    const int64_t dim[4] = {n, 2, 2, 2};
-    return floats(x + (size_t)first * 8, 4, dim);
-}
 
 static void test_batches(void **state)
 {
@@ -69,7 +32,7 @@ static void test_batches(void **state)
         for (uint32_t n = 1; n <= 20; n++) {
             struct vt_tensor input = batch_of(n, n);
             struct vt_event event = fixture_run(&f, 0, n, n, &input, 1);
-            assert_true(is_right(&event, x + (size_t)n * 8, n));
+            assert_true(is_right(&event, n, n));
         }
     }
     fixture_close(&f);
@@ -252,7 +215,7 @@ static void test_bound_shapes(void **state)
     assert_int_equal(f.caps.max_batch, 1);
     struct vt_tensor input = batch_of(3, 1);
     struct vt_event event = fixture_run(&f, 0, 1, 1, &input, 1);
-    assert_true(is_right(&event, x + 8, 3));
+    assert_true(is_right(&event, 3, 1));
     fixture_close(&f);
     shape.name = "M";
     foreign_refuses(&bundle, &config, VT_ERR_USAGE, "no input and no open extent of that name");
@@ -275,7 +238,7 @@ static void test_single_samples(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         struct vt_tensor input = batch_of(1, i);
         struct vt_event event = fixture_run(&f, 0, i, 1, &input, 1);
-        assert_true(is_right(&event, x + (size_t)i * 8, 1));
+        assert_true(is_right(&event, 1, i));
     }
     fixture_close(&f);
 }
@@ -339,7 +302,7 @@ static void test_bundle(void **state)
     assert_int_equal(f.ops->wait(f.engine, f.lanes[0], 1, 1, VT_NEVER, &f.err, &event, &n), VT_OK);
     assert_int_equal(event.n_outputs, 3);
     event = fixture_run(&f, 0, 6, 2, &other, 1);
-    assert_true(is_right(&event, x, 2));
+    assert_true(is_right(&event, 2, 0));
     request.graph = 2;
     assert_int_equal(f.ops->submit(f.engine, f.lanes[0], &request, 1, NULL), VT_ERR_USAGE);
     request.graph = 1;
@@ -362,7 +325,7 @@ static void test_errors_are_events(void **state)
     struct vt_engine_config config = fixture_config();
     fixture_open(&f, VT_TEST_ENGINE, residual, &config);
     const int64_t dim[4] = {1, 3, 2, 2};
-    struct vt_tensor wrong = floats(x, 4, dim), right = batch_of(1, 0);
+    struct vt_tensor wrong = floats(residual_x, 4, dim), right = batch_of(1, 0);
     for (int round = 0; round < 3; round++) {
         struct vt_event event = fixture_run(&f, 0, 1, 1, &wrong, 1);
         assert_int_equal(event.kind, VT_EVENT_ERROR);
@@ -376,7 +339,7 @@ static void test_errors_are_events(void **state)
         assert_int_equal(event.status, VT_ERR_USAGE);
         assert_non_null(strstr(event.text, "int32"));
         event = fixture_run(&f, 0, 2, 1, &right, 1);
-        assert_true(is_right(&event, x, 1));
+        assert_true(is_right(&event, 1, 0));
     }
     fixture_close(&f);
 }
@@ -406,7 +369,7 @@ static void test_turns(void **state)
     assert_int_equal(n, 0);
     assert_int_equal(f.ops->wait(f.engine, lane, 0, 1, 0, &f.err, &event, &n), VT_OK);
     assert_int_equal(n, 1);
-    assert_true(is_right(&event, x, 1));
+    assert_true(is_right(&event, 1, 0));
     /* Cancelled before it began; another one is not concerned. */
     assert_int_equal(f.ops->submit(f.engine, lane, requests, 1, &f.err), VT_OK);
     f.ops->cancel(f.engine, lane, 8);
@@ -415,7 +378,7 @@ static void test_turns(void **state)
     assert_int_equal(event.kind, VT_EVENT_ERROR);
     assert_int_equal(event.status, VT_ERR_INTERRUPTED);
     event = fixture_run(&f, 0, 9, 1, &input, 1);
-    assert_true(is_right(&event, x, 1));
+    assert_true(is_right(&event, 1, 0));
     assert_int_equal(f.ops->submit(f.engine, lane, requests + 1, 1, &f.err), VT_OK);
     fixture_close(&f); /* with a request in flight */
 }
@@ -456,7 +419,7 @@ static void test_cancelled_on_the_way(void **state)
             assert_int_equal(event.status, VT_ERR_INTERRUPTED);
             cancelled++;
         } else {
-            assert_true(is_right(&event, x + id % 16 * 8, 8));
+            assert_true(is_right(&event, 8, id % 16));
         }
     }
     atomic_store(&canceller.stop, true);
@@ -464,41 +427,12 @@ static void test_cancelled_on_the_way(void **state)
     print_message("%u of 500 requests were cancelled in time\n", cancelled);
     struct vt_tensor input = batch_of(1, 0);
     struct vt_event event = fixture_run(&f, 0, 1000, 1, &input, 1);
-    assert_true(is_right(&event, x, 1));
+    assert_true(is_right(&event, 1, 0));
     fixture_close(&f);
 }
 
 /* --- lanes side by side
  * ------------------------------------------------------------------------------- */
-
-struct worker {
-    struct engine_fixture *f;
-    uint32_t lane;
-    bool right;
-};
-
-static void *work(void *context)
-{
-    struct worker *worker = context;
-    struct engine_fixture *f = worker->f;
-    worker->right = true;
-    for (uint32_t i = 0; i < 100; i++) {
-        uint32_t n = 1 + (i + worker->lane) % 5, at = i % 16;
-        struct vt_tensor input = batch_of(n, at);
-        struct vt_request request = {.id = i, .samples = n, .inputs = &input, .n_inputs = 1};
-        struct vt_event event;
-        struct vt_error err = VT_ERROR_INIT;
-        uint32_t got = 0;
-        worker->right =
-            worker->right &&
-            f->ops->submit(f->engine, f->lanes[worker->lane], &request, 1, &err) == VT_OK &&
-            f->ops->wait(f->engine, f->lanes[worker->lane], 1, 1, VT_NEVER, &err, &event, &got) ==
-                VT_OK &&
-            got == 1 && is_right(&event, x + (size_t)at * 8, n);
-        f->ops->cancel(f->engine, f->lanes[1 - worker->lane], UINT64_MAX);
-    }
-    return NULL;
-}
 
 static void test_lanes_side_by_side(void **state)
 {
@@ -508,15 +442,7 @@ static void test_lanes_side_by_side(void **state)
     config.lanes = 2;
     config.threads = 3;
     fixture_open(&f, VT_TEST_ENGINE, residual, &config);
-    struct worker workers[2] = {{&f, 0, false}, {&f, 1, false}};
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(workers[i].right);
-    }
+    residual_lanes_side_by_side(&f);
     fixture_close(&f);
 }
 
@@ -544,7 +470,7 @@ static void accept_settings(const struct vt_setting *settings, uint32_t n)
     config.n_settings = n;
     fixture_open(&f, VT_TEST_ENGINE, residual, &config);
     struct vt_event event = fixture_run(&f, 0, 1, 2, &input, 1);
-    assert_true(is_right(&event, x, 2));
+    assert_true(is_right(&event, 2, 0));
     fixture_close(&f);
 }
 
@@ -615,50 +541,15 @@ static void test_out_of_memory(void **state)
     const struct vt_graph_source source = {.name = "m", .path = residual};
     const struct vt_bundle bundle = {&source, 1};
     struct vt_engine_config config = fixture_config();
-    struct vt_engine_ref ref;
-    struct vt_tensor input = batch_of(1, 0);
-    struct vt_request request = {.id = 1, .samples = 1, .inputs = &input, .n_inputs = 1};
     config.threads = 1;
-    assert_int_equal(vt_engine_find(VT_TEST_ENGINE, NULL, &ref), VT_OK);
-    bool done = false;
-    for (int allowed = 0; !done && allowed < 400; allowed++) {
-        struct vt_torture torture;
-        struct vt_error err = VT_ERROR_INIT;
-        struct vt_event event = {.kind = VT_EVENT_ERROR, .status = VT_ERR_MEMORY};
-        void *engine = NULL, *lane = NULL;
-        uint32_t n = 0;
-        vt_torture_begin(&torture, allowed);
-        enum vt_status status = ref.ops.open(&bundle, &config, &err, &engine);
-        if (status == VT_OK) {
-            status = ref.ops.lane_open(engine, 0, &err, &lane);
-        }
-        if (status == VT_OK) {
-            status = ref.ops.submit(engine, lane, &request, 1, &err);
-        }
-        if (status == VT_OK) {
-            status = ref.ops.wait(engine, lane, 1, 1, VT_NEVER, &err, &event, &n);
-            status = status == VT_OK ? event.status : status;
-            done = status == VT_OK && n == 1 && is_right(&event, x, 1);
-        }
-        if (engine != NULL) {
-            ref.ops.lane_close(engine, lane);
-        }
-        ref.ops.close(engine);
-        assert_int_equal(vt_torture_end(&torture), 0);
-        if (!done && status != VT_ERR_MEMORY) {
-            fail_msg("after %d blocks: %s", allowed, err.text);
-        }
-    }
-    assert_true(done);
+    residual_out_of_memory(VT_TEST_ENGINE, &bundle, &config);
 }
 
 int main(void)
 {
     foreign_or_skip();
     is_openvino = strcmp(VT_TEST_ENGINE, "openvino") == 0;
-    for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++) {
-        x[i] = (float)((int)(i * 37 % 101) - 50) / 16.0f;
-    }
+    residual_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_digits),

@@ -1,50 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The native engine through its seam: batches, lanes, the plan cache, errors as events. */
-#include "engine_fixture.h"
+#include "residual.h"
 
-#include <math.h>
 #include <pthread.h>
 
 #include "base/file.h"
-#include "vt_torture.h"
-
-static const char *const residual = VT_TEST_MODELS "/residual.onnx";
-static float x[64 * 8];
-
-/* relu(bn(conv(x)) + x) of tests/plan/data/residual.onnx. */
-static float expected_at(const float *sample, int channel, int pixel)
-{
-    static const float w[2][2] = {{1, 2}, {3, 4}}, b[2] = {0.5f, -0.5f}, gamma[2] = {2, 3},
-                       beta[2] = {0.25f, 0.75f}, mean[2] = {1, -1}, var[2] = {4, 9};
-    float conv = w[channel][0] * sample[pixel] + w[channel][1] * sample[4 + pixel] + b[channel];
-    float y = (conv - mean[channel]) / sqrtf(var[channel]) * gamma[channel] + beta[channel] +
-              sample[channel * 4 + pixel];
-    return y > 0 ? y : 0;
-}
-
-static bool is_right(const struct vt_event *event, const float *samples, uint32_t n)
-{
-    if (event->kind != VT_EVENT_FINAL || event->status != VT_OK || event->n_outputs != 1 ||
-        event->outputs[0].dim[0] != n || event->outputs[0].bytes != n * 8 * sizeof(float)) {
-        return false;
-    }
-    const float *y = event->outputs[0].data;
-    for (uint32_t s = 0; s < n; s++) {
-        for (int i = 0; i < 8; i++) {
-            float wanted = expected_at(samples + (size_t)s * 8, i / 4, i % 4);
-            if (!(fabsf(y[s * 8 + (uint32_t)i] - wanted) <= 1e-4f + 1e-3f * fabsf(wanted))) {
-                return false;
-            }
-        }
-    }
-    return event->end_ns >= event->start_ns && event->start_ns > 0;
-}
-
-static struct vt_tensor batch_of(uint32_t n, uint32_t first)
-{
-    const int64_t dim[4] = {n, 2, 2, 2};
-    return floats(x + (size_t)first * 8, 4, dim);
-}
 
 static void test_batches(void **state)
 {
@@ -60,7 +20,7 @@ static void test_batches(void **state)
         for (uint32_t n = 1; n <= 20; n++) {
             struct vt_tensor input = batch_of(n, n);
             struct vt_event event = fixture_run(&f, 0, n, n, &input, 1);
-            assert_true(is_right(&event, x + (size_t)n * 8, n));
+            assert_true(is_right(&event, n, n));
         }
     }
     fixture_close(&f);
@@ -98,7 +58,7 @@ static void test_plan_cache(void **state)
         uint32_t n = 1 + i * i % 7;
         struct vt_tensor input = batch_of(n, i % 16);
         struct vt_event event = fixture_run(&f, 0, i, n, &input, 1);
-        assert_true(is_right(&event, x + (size_t)(i % 16) * 8, n));
+        assert_true(is_right(&event, n, i % 16));
     }
     fixture_close(&f);
 }
@@ -126,14 +86,14 @@ static void test_several_events(void **state)
         assert_int_equal(n, 3);
         for (uint32_t i = 0; i < 3; i++) {
             assert_int_equal(events[i].id, 10 + i);
-            assert_true(is_right(&events[i], x + (size_t)i * 24, 2));
+            assert_true(is_right(&events[i], 2, i * 3));
         }
         /* Polling gets on; a deadline that has passed begins nothing. */
         assert_int_equal(f.ops->wait(f.engine, f.lanes[0], 1, 8, 0, &f.err, events, &n), VT_OK);
         assert_int_equal(n, 0);
         assert_int_equal(f.ops->wait(f.engine, f.lanes[0], 0, 8, 0, &f.err, events, &n), VT_OK);
         assert_int_equal(n, 1);
-        assert_true(is_right(&events[0], x + (size_t)3 * 24, 2));
+        assert_true(is_right(&events[0], 2, 9));
         /* Nothing is in flight: nothing to wait for. */
         assert_int_equal(f.ops->wait(f.engine, f.lanes[0], 1, 8, VT_NEVER, &f.err, events, &n),
                          VT_OK);
@@ -187,14 +147,14 @@ static void test_errors_are_events(void **state)
     struct vt_engine_config config = fixture_config();
     fixture_open(&f, "native", residual, &config);
     const int64_t dim[4] = {1, 3, 2, 2};
-    struct vt_tensor wrong = floats(x, 4, dim), right = batch_of(1, 0);
+    struct vt_tensor wrong = floats(residual_x, 4, dim), right = batch_of(1, 0);
     struct vt_event event = fixture_run(&f, 0, 1, 1, &wrong, 1);
     assert_int_equal(event.kind, VT_EVENT_ERROR);
     assert_int_equal(event.status, VT_ERR_USAGE);
     assert_non_null(strstr(event.text, "1x3x2x2"));
     assert_int_equal(event.n_outputs, 0);
     event = fixture_run(&f, 0, 2, 1, &right, 1);
-    assert_true(is_right(&event, x, 1));
+    assert_true(is_right(&event, 1, 0));
     fixture_close(&f);
 }
 
@@ -229,35 +189,6 @@ static void test_settings(void **state)
 /* --- lanes side by side
  * ------------------------------------------------------------------------------ */
 
-struct worker {
-    struct engine_fixture *f;
-    uint32_t lane;
-    bool right;
-};
-
-static void *work(void *context)
-{
-    struct worker *worker = context;
-    struct engine_fixture *f = worker->f;
-    worker->right = true;
-    for (uint32_t i = 0; i < 100; i++) {
-        uint32_t n = 1 + (i + worker->lane) % 5, at = i % 16;
-        struct vt_tensor input = batch_of(n, at);
-        struct vt_request request = {.id = i, .samples = n, .inputs = &input, .n_inputs = 1};
-        struct vt_event event;
-        struct vt_error err = VT_ERROR_INIT;
-        uint32_t got = 0;
-        worker->right =
-            worker->right &&
-            f->ops->submit(f->engine, f->lanes[worker->lane], &request, 1, &err) == VT_OK &&
-            f->ops->wait(f->engine, f->lanes[worker->lane], 1, 1, VT_NEVER, &err, &event, &got) ==
-                VT_OK &&
-            got == 1 && is_right(&event, x + (size_t)at * 8, n);
-        f->ops->cancel(f->engine, f->lanes[1 - worker->lane], UINT64_MAX);
-    }
-    return NULL;
-}
-
 static void test_lanes_side_by_side(void **state)
 {
     (void)state;
@@ -266,15 +197,7 @@ static void test_lanes_side_by_side(void **state)
     config.lanes = 2;
     config.threads = 3; /* two for the first lane, one for the second */
     fixture_open(&f, "native", residual, &config);
-    struct worker workers[2] = {{&f, 0, false}, {&f, 1, false}};
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(workers[i].right);
-    }
+    residual_lanes_side_by_side(&f);
     fixture_close(&f);
 }
 
@@ -297,44 +220,13 @@ static void test_out_of_memory(void **state)
     const struct vt_graph_source source = {.name = "m", .path = residual};
     const struct vt_bundle bundle = {&source, 1};
     struct vt_engine_config config = fixture_config();
-    struct vt_engine_ref ref;
-    struct vt_tensor input = batch_of(1, 0);
-    struct vt_request request = {.id = 1, .samples = 1, .inputs = &input, .n_inputs = 1};
     config.threads = 1;
-    assert_int_equal(vt_engine_find("native", NULL, &ref), VT_OK);
-    bool done = false;
-    for (int allowed = 0; !done && allowed < 1000; allowed++) {
-        struct vt_torture torture;
-        struct vt_error err = VT_ERROR_INIT;
-        struct vt_event event = {.kind = VT_EVENT_ERROR, .status = VT_ERR_MEMORY};
-        void *engine = NULL, *lane = NULL;
-        uint32_t n = 0;
-        vt_torture_begin(&torture, allowed);
-        enum vt_status status = ref.ops.open(&bundle, &config, &err, &engine);
-        if (status == VT_OK) {
-            status = ref.ops.lane_open(engine, 0, &err, &lane);
-        }
-        if (status == VT_OK) {
-            status = ref.ops.submit(engine, lane, &request, 1, &err);
-        }
-        if (status == VT_OK) {
-            status = ref.ops.wait(engine, lane, 1, 1, VT_NEVER, &err, &event, &n);
-            status = status == VT_OK ? event.status : status;
-            done = status == VT_OK && n == 1 && is_right(&event, x, 1);
-        }
-        ref.ops.lane_close(engine, lane);
-        ref.ops.close(engine);
-        assert_int_equal(vt_torture_end(&torture), 0);
-        assert_true(done || status == VT_ERR_MEMORY);
-    }
-    assert_true(done);
+    residual_out_of_memory("native", &bundle, &config);
 }
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++) {
-        x[i] = (float)((int)(i * 37 % 101) - 50) / 16.0f;
-    }
+    residual_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_from_memory),
