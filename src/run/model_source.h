@@ -20,9 +20,9 @@ struct vt_model_source {
 
 /*
  * A built-in name, a name of the zoo (vt_zoo_choose), the URL of a server's model (.graph has
- * neither path nor bytes then), else a path. A model of the zoo is written
- * into the cache when it is not there, which may take seconds. VT_ERR_NOT_FOUND proposes the
- * nearest name. On success the caller releases the source.
+ * neither path nor bytes then), else a path. A model of the zoo is written into the cache when it
+ * is not there, which may take seconds. VT_ERR_NOT_FOUND proposes the nearest name. On success the
+ * caller releases the source.
  */
 enum vt_status vt_model_source_find(const char *argument, struct vt_error *err,
                                     struct vt_model_source *ret_source) VT_NODISCARD;
