@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "run/compare_job.h"
 #include "run/job.h"
 
 #define DEFAULT_COLUMNS 100
@@ -26,6 +27,9 @@ static const struct vt_verb verbs[] = {
      "gives the answers of the accuracy run, and logging some of them costs no speed. TEST04: the\n"
      "same sample again and again is no faster. TEST06: tokens are consistent.",
      vt_job_options, vt_verb_audit},
+    {"compare", "MODEL --engine E --engine E [options]", "measure engines on one model in turns",
+     "They get the same samples and take turns, A B B A; outputs are checked against the first's.",
+     vt_compare_options, vt_verb_compare},
     {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",

@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 
-#define VERBS_MAX 16
+#define VERBS_MAX 24
 
 static const struct vt_manual_entry exit_codes[] = {
     {"0", "measured and valid"},

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verb_run.h"
 
-#include <ctype.h>
-#include <signal.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/topology.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/live.h"
+#include "cli/machine.h"
 #include "run/run.h"
 
 struct printer {
@@ -18,65 +16,6 @@ struct printer {
     bool line_open; /* the header is printed, its end not yet */
     const struct vt_job *job;
 };
-
-/* Ctrl-C reaches the run through its control; a handler takes no argument. */
-static struct vt_load_control control;
-
-static void on_signal(int signal_number)
-{
-    (void)signal_number;
-    atomic_store(&control.stop, true);
-}
-
-/* The first Ctrl-C ends the run and keeps what was measured, the second one kills. */
-static void catch_signals(struct sigaction before[2])
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-
-    sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, &before[0]);
-    (void)sigaction(SIGTERM, &action, &before[1]);
-}
-
-static void restore_signals(const struct sigaction before[2])
-{
-    (void)sigaction(SIGINT, &before[0], NULL);
-    (void)sigaction(SIGTERM, &before[1], NULL);
-}
-
-/* "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz" to "Intel Xeon Gold 6330". */
-static char *short_cpu_name(char *text, size_t size)
-{
-    static const char *const noise[] = {"(R)", "(TM)", "(r)", "(tm)", " CPU", " Processor"};
-    size_t n = 0;
-
-    for (const char *at = vt_topology()->cpu_model; *at != '\0' && *at != '@' && n + 1 < size;) {
-        size_t skip = 0;
-        for (size_t i = 0; i < sizeof noise / sizeof noise[0] && skip == 0; i++) {
-            skip = strncmp(at, noise[i], strlen(noise[i])) == 0 ? strlen(noise[i]) : 0;
-        }
-        if (skip > 0) {
-            at += skip;
-        } else {
-            text[n++] = *at++;
-        }
-    }
-    while (n > 0 && isspace((unsigned char)text[n - 1])) {
-        n--;
-    }
-    text[n] = '\0';
-    return text;
-}
-
-/* Two parts of a line, on two lines where one is too narrow; `more` columns follow the second. */
-static void print_parts(FILE *out, const char *first, const char *second, int more)
-{
-    /* Bytes for columns: an overestimate by the few characters that are not ASCII. */
-    size_t width = strlen(first) + strlen(second) + (size_t)more;
-    bool fits = width + strlen(" · ") <= (size_t)vt_cli_columns(out);
-
-    (void)fprintf(out, "%s%s%s", first, fits ? " · " : "\n", second);
-}
 
 static void print_header(void *ctx, const struct vt_result *result, uint32_t scenarios)
 {
@@ -91,13 +30,13 @@ static void print_header(void *ctx, const struct vt_result *result, uint32_t sce
     }
     (void)snprintf(what, sizeof what, "vatio %s · %.128s%s · %s on %u × %s (%s)", vt_version(),
                    result->model_name, parameters, result->engine_name, machine->usable_cpus,
-                   short_cpu_name(cpu, sizeof cpu), vt_topology_isa());
+                   vt_cli_cpu_name(cpu, sizeof cpu), vt_topology_isa());
     if (result->official && each < 600 * VT_NS_PER_S) {
         each = 600 * VT_NS_PER_S;
     }
     (void)snprintf(when, sizeof when, "%u scenario%s × %s", scenarios, scenarios == 1 ? "" : "s",
                    vt_duration_text(each, duration, sizeof duration));
-    print_parts(printer->out, what, when, (int)sizeof ", about 00.0 s in all");
+    vt_cli_print_parts(printer->out, what, when, (int)sizeof ", about 00.0 s in all");
     (void)fflush(printer->out);
     printer->line_open = true;
 }
@@ -110,7 +49,7 @@ static void print_estimate(void *ctx, const struct vt_result *result, int64_t to
     (void)fprintf(printer->out, ", about %s in all\n",
                   vt_duration_text(total_ns, duration, sizeof duration));
     printer->line_open = false;
-    print_parts(printer->out, result->engine_description, result->workload_description, 0);
+    vt_cli_print_parts(printer->out, result->engine_description, result->workload_description, 0);
     if (result->rate_plan[0] != '\0') {
         (void)fprintf(printer->out, "\n%s", result->rate_plan);
     }
@@ -171,17 +110,16 @@ int vt_cli_run_job(const struct vt_options *options, const char *model)
     struct vt_error err = VT_ERROR_INIT;
     struct vt_result *result = NULL;
     const char *folder = NULL;
-    struct sigaction before[2];
+    struct vt_interrupt interrupt;
     struct vt_run_events events = {print_header, print_estimate, on_phase_begin,
                                    on_phase_end, on_warning,     &printer};
 
     printer.out = printer.job->json ? stderr : stdout;
-    memset(&control, 0, sizeof control);
-    catch_signals(before);
-    vt_live_start(&printer.live, &control);
-    enum vt_status status = vt_run(options, model, &control, &events, &err, &result, &folder);
+    struct vt_load_control *control = vt_interrupt_catch(&interrupt);
+    vt_live_start(&printer.live, control);
+    enum vt_status status = vt_run(options, model, control, &events, &err, &result, &folder);
     vt_live_stop(&printer.live);
-    restore_signals(before);
+    vt_interrupt_restore(&interrupt);
     close_line(&printer);
     if (result == NULL) {
         return vt_cli_fail(&err);

@@ -247,7 +247,7 @@ static enum vt_status choose_batch(const struct vt_session *session, struct vt_e
     return VT_OK;
 }
 
-static enum vt_status open_sut(struct vt_session *session, struct vt_error *err)
+enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err)
 {
     const struct vt_job *job = session->job;
     struct vt_sut_options options = {
@@ -270,7 +270,7 @@ static enum vt_status open_sut(struct vt_session *session, struct vt_error *err)
     return status;
 }
 
-enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err)
+enum vt_status vt_session_start_engine(struct vt_session *session, struct vt_error *err)
 {
     enum vt_status status = open_engine(session, err);
     if (status != VT_OK) {
@@ -284,7 +284,13 @@ enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err
         return status;
     }
     session->workload_ops->info(session->workload, &session->info);
-    return open_sut(session, err);
+    return VT_OK;
+}
+
+enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err)
+{
+    enum vt_status status = vt_session_start_engine(session, err);
+    return status == VT_OK ? vt_session_start_sut(session, err) : status;
 }
 
 void vt_session_close(struct vt_session *session)

@@ -49,6 +49,11 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
                                const char *model, struct vt_error *err) VT_NODISCARD;
 /* Opens the engine, the workload's index and the lanes. May take long. */
 enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
+/* The two halves of it, for a caller who wants the engine's lanes to himself for a while: engine
+ * and workload, then the system under test. */
+enum vt_status vt_session_start_engine(struct vt_session *session,
+                                       struct vt_error *err) VT_NODISCARD;
+enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
 void vt_session_close(struct vt_session *session); /* accepts a zeroed one */
 
 #endif

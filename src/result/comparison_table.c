@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "result/comparison.h"
+#include "result/grid.h"
+#include "result/result.h"
+#include "result/text.h"
+
+#define LABEL_WIDTH 15
+
+enum { CELL_NAME, CELL_MEDIAN, CELL_P90, CELL_SPEED, CELL_INTERVAL, CELL_BATCH, N_CELLS };
+
+static bool begin(struct vt_grid *grid, const char *scenario, const char *median, bool p90)
+{
+    vt_grid_init(grid, N_CELLS);
+    grid->least[CELL_NAME] = LABEL_WIDTH - 2;
+    grid->weight[CELL_BATCH] = 1;
+    grid->weight[CELL_P90] = 2;
+    grid->weight[CELL_INTERVAL] = 3;
+    if (!vt_grid_add(grid)) {
+        return false;
+    }
+    vt_grid_put(grid, CELL_NAME, "%s", scenario);
+    vt_grid_put(grid, CELL_MEDIAN, "%s", median);
+    vt_grid_put(grid, CELL_P90, "%s", p90 ? "p90" : "");
+    vt_grid_put(grid, CELL_SPEED, "speed");
+    vt_grid_put(grid, CELL_INTERVAL, "95 %% interval");
+    vt_grid_put(grid, CELL_BATCH, "%s", p90 ? "" : "batch");
+    return true;
+}
+
+static void put_speed(struct vt_grid *grid, const struct vt_compared_scenario *scenario, bool first)
+{
+    char ratio[32], low[32], high[32];
+
+    if (first) {
+        vt_grid_put(grid, CELL_SPEED, "1");
+        return;
+    }
+    if (!scenario->has_speed) {
+        vt_grid_put(grid, CELL_SPEED, "%s", VT_NO_NUMBER);
+        return;
+    }
+    const struct vt_ratio_estimate *speed = &scenario->speed;
+    vt_grid_put(grid, CELL_SPEED, "%s", vt_number_text(speed->ratio, ratio, sizeof ratio));
+    vt_grid_put(grid, CELL_INTERVAL, "%s to %s%s", vt_number_text(speed->low, low, sizeof low),
+                vt_number_text(speed->high, high, sizeof high),
+                speed->low <= 1 && 1 <= speed->high ? ": no difference shown" : "");
+}
+
+static bool put_offline(const struct vt_comparison *comparison, struct vt_grid *grid)
+{
+    bool ok = begin(grid, "Offline", "throughput", false);
+
+    for (uint32_t i = 0; i < comparison->n_engines && ok; i++) {
+        const struct vt_compared_engine *engine = &comparison->engines[i];
+        char number[32];
+        ok = vt_grid_add(grid);
+        vt_grid_put(grid, CELL_NAME, "%s", engine->label);
+        vt_grid_put(grid, CELL_MEDIAN, "%s samples/s",
+                    vt_number_text(engine->offline.median, number, sizeof number));
+        put_speed(grid, &engine->offline, i == 0);
+        vt_grid_put(grid, CELL_BATCH, "%u", engine->batch);
+    }
+    return ok;
+}
+
+static bool put_single_stream(const struct vt_comparison *comparison, struct vt_grid *grid)
+{
+    bool ok = begin(grid, "SingleStream", "p50", true);
+
+    for (uint32_t i = 0; i < comparison->n_engines && ok; i++) {
+        const struct vt_compared_engine *engine = &comparison->engines[i];
+        char text[32];
+        ok = vt_grid_add(grid);
+        vt_grid_put(grid, CELL_NAME, "%s", engine->label);
+        vt_grid_put(grid, CELL_MEDIAN, "%s",
+                    vt_duration_text((int64_t)engine->single_stream.median, text, sizeof text));
+        vt_grid_put(grid, CELL_P90, "%s",
+                    vt_duration_text((int64_t)engine->single_stream.p90_median, text, sizeof text));
+        put_speed(grid, &engine->single_stream, i == 0);
+    }
+    return ok;
+}
+
+static void put_item(FILE *out, const char *label, const char *text, int columns)
+{
+    (void)fprintf(out, "%-*s", LABEL_WIDTH, label);
+    vt_text_print_wrapped(out, text, LABEL_WIDTH, LABEL_WIDTH, columns);
+}
+
+/* The outputs of one engine against those of the first: one line where they agree, one for each
+ * that does not. */
+static void put_outputs(const struct vt_comparison *comparison, uint32_t index, FILE *out,
+                        int columns)
+{
+    const struct vt_compared_engine *engine = &comparison->engines[index];
+    double relative = 0, rms = 0;
+    uint32_t agreeing = 0;
+    char text[640], a[32], b[32];
+    const char *label = index == 1 ? "outputs" : "";
+
+    for (uint32_t i = 0; i < engine->n_outputs; i++) {
+        const struct vt_output_agreement *output = &engine->outputs[i];
+        if (output->agrees) {
+            agreeing++;
+            relative = fmax(relative, output->max_relative);
+            rms = fmax(rms, output->rms_relative);
+            continue;
+        }
+        int n = snprintf(text, sizeof text, "%s DIFFERS from %s in output %s: ", engine->label,
+                         comparison->engines[0].label, output->name);
+        if (output->beyond > 0 && n > 0 && (size_t)n < sizeof text) {
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "%llu of %llu elements are out of tolerance, at worst ",
+                          (unsigned long long)output->beyond, (unsigned long long)output->elements);
+        }
+        if (n > 0 && (size_t)n < sizeof text) {
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%s", output->note);
+        }
+        put_item(out, label, text, columns);
+        label = "";
+    }
+    if (agreeing > 0) {
+        int n = snprintf(text, sizeof text,
+                         "%s agrees with %s in %u output%s over %llu sample%s: ", engine->label,
+                         comparison->engines[0].label, agreeing, agreeing == 1 ? "" : "s",
+                         (unsigned long long)comparison->samples_checked,
+                         comparison->samples_checked == 1 ? "" : "s");
+        if (n > 0 && (size_t)n < sizeof text && relative > 0) {
+            (void)snprintf(text + n, sizeof text - (size_t)n, "relative error at most %s, RMS %s",
+                           vt_number_text(relative, a, sizeof a), vt_number_text(rms, b, sizeof b));
+        } else if (n > 0 && (size_t)n < sizeof text) {
+            (void)snprintf(text + n, sizeof text - (size_t)n, "the same numbers");
+        }
+        put_item(out, label, text, columns);
+    }
+}
+
+void vt_comparison_print_table(const struct vt_comparison *comparison, FILE *out, int columns)
+{
+    struct vt_grid grid;
+    char text[256];
+
+    if (comparison->rounds[0] > 0) {
+        if (put_offline(comparison, &grid)) {
+            vt_grid_print(&grid, out, columns);
+            (void)fputc('\n', out);
+        }
+        vt_grid_release(&grid);
+    }
+    if (comparison->rounds[1] > 0) {
+        if (put_single_stream(comparison, &grid)) {
+            vt_grid_print(&grid, out, columns);
+            (void)fputc('\n', out);
+        }
+        vt_grid_release(&grid);
+    }
+    (void)snprintf(text, sizeof text,
+                   "times as fast as %s: the ratio of medians over %u rounds in turns",
+                   comparison->engines[0].label,
+                   comparison->rounds[1] > 0 ? comparison->rounds[1] : comparison->rounds[0]);
+    put_item(out, "speed", text, columns);
+    for (uint32_t i = 1; i < comparison->n_engines; i++) {
+        put_outputs(comparison, i, out, columns);
+    }
+}
