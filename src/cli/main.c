@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "run/compare_job.h"
 #include "run/job.h"
+#include "run/profile.h"
 
 #define DEFAULT_COLUMNS 100
 #define LEAST_COLUMNS   40
@@ -30,6 +31,10 @@ static const struct vt_verb verbs[] = {
     {"compare", "MODEL --engine E --engine E [options]", "measure engines on one model in turns",
      "They get the same samples and take turns, A B B A; outputs are checked against the first's.",
      vt_compare_options, vt_verb_compare},
+    {"profile", "MODEL [options]", "show where the time of a model goes, layer by layer",
+     "On the native engine, beside the multiply-adds and the memory traffic that the machine can "
+     "do at best.",
+     vt_profile_options, vt_verb_profile},
     {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",

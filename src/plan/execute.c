@@ -178,12 +178,23 @@ static enum vt_status run_step(struct vt_plan *plan, struct vt_step *step, struc
     return step->op->run(&step->ctx);
 }
 
+static enum vt_status run_profiled(struct vt_plan *plan, struct vt_step *step, struct vt_error *err)
+{
+    struct vt_profile_mark mark;
+    vt_profile_enter(plan->profiler, &mark);
+    enum vt_status status = run_step(plan, step, err);
+    vt_profile_leave(plan->profiler, step, &mark);
+    return status;
+}
+
 enum vt_status vt_program_run(struct vt_plan *plan, struct vt_program *program,
                               struct vt_error *err)
 {
+    const bool profiled = plan->profiler != NULL;
     for (uint32_t i = 0; i < program->n_steps; i++) {
         struct vt_step *step = program->steps[i];
-        enum vt_status status = run_step(plan, step, err);
+        enum vt_status status =
+            profiled ? run_profiled(plan, step, err) : run_step(plan, step, err);
         if (status != VT_OK) {
             vt_error_set(err, status, "%s", vt_status_text(status));
             vt_error_name_node(err, plan->model, step->node, step->input_tensors, step->n_inputs);

@@ -7,7 +7,7 @@
  *   fuse.c     dead steps go, neighbours become one step
  *   build.c    tensors, contexts, prepare()
  *   layout.c   buffers, lifetimes, the arena                               (memory.c: packing)
- *   execute.c  runs the program                                            (control.c: If, Loop)
+ *   execute.c  runs the program                       (control.c: If, Loop; profile.c: its clock)
  *
  * A value's number in the model is also its number here: each body of an If or a Loop stands
  * in exactly one place, so one table serves the main graph and all bodies.
@@ -38,6 +38,7 @@ enum vt_step_kind {
 };
 
 struct vt_step;
+struct vt_profiler;
 
 struct vt_program {
     const struct vt_graph *graph;
@@ -118,6 +119,7 @@ struct vt_step {
     struct vt_dynamic *dynamic; /* NULL: all extents known */
     struct vt_if *branches;
     struct vt_loop *loop;
+    uint32_t profile_index; /* while the plan is profiled */
 };
 
 /* A constant that depends on the shapes of the inputs, computed while planning. */
@@ -147,6 +149,7 @@ struct vt_plan {
     struct vt_buffer workspace; /* of dynamic steps */
     uint8_t *arena;
     struct vt_plan_info info;
+    struct vt_profiler *profiler; /* NULL: not profiled */
 };
 
 /* --- building ------------------------------------------------------------------------------ */
@@ -255,6 +258,14 @@ enum vt_status vt_program_run(struct vt_plan *plan, struct vt_program *program,
 /* Makes room for `bytes`; what was in it is lost, or kept up to `keep` bytes. */
 enum vt_status vt_buffer_reserve(struct vt_buffer *buffer, size_t bytes, size_t keep,
                                  struct vt_error *err);
+
+/* profile.c: around one step; what ran inside a control node is not counted twice. */
+struct vt_profile_mark {
+    int64_t start_ns, outer_ns;
+};
+void vt_profile_enter(struct vt_profiler *profiler, struct vt_profile_mark *ret_mark);
+void vt_profile_leave(struct vt_profiler *profiler, const struct vt_step *step,
+                      const struct vt_profile_mark *mark);
 
 /* control.c */
 enum vt_status vt_if_run(struct vt_plan *plan, struct vt_step *step, struct vt_error *err);

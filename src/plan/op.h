@@ -46,6 +46,7 @@ struct vt_op_context {
     uint32_t n_outputs;
     void *state;     /* state_bytes, zeroed before the first prepare(), kept between calls */
     void *workspace; /* run(): what prepare() asked for, aligned; contents undefined */
+    char kernel[32]; /* prepare() may say which kernel it chose, for people */
     struct vt_error *err;
 };
 

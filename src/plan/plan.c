@@ -201,6 +201,7 @@ void vt_plan_free(struct vt_plan *plan)
         vt_weights_forget(plan->weights, folded->data, folded->bytes);
         vt_free(folded->data);
     }
+    vt_plan_profile_end(plan);
     vt_free(plan->workspace.data);
     vt_free(plan->arena);
     vt_arena_release(&plan->memory);

@@ -58,4 +58,31 @@ struct vt_plan_info {
 };
 void vt_plan_info(const struct vt_plan *plan, struct vt_plan_info *ret_info);
 
+/*
+ * What the steps of a plan cost. Measured only between vt_plan_profile_begin and _end; else a run
+ * looks at no clock.
+ */
+struct vt_step_profile {
+    const struct vt_node *node; /* whose kernel it is */
+    uint32_t absorbed;          /* nodes fused into it */
+    const char *activation;     /* fused into it, "Relu"; NULL: none */
+    bool residual, affine;      /* a sum, a scale a channel, likewise */
+    bool control;               /* If or Loop: its own time without that of its bodies' steps */
+    const char *kernel;         /* which one was chosen; "" where there is but one */
+    const char *shape;          /* of its first output at the last run, "1x64x56x56" */
+    uint64_t calls;
+    int64_t time_ns; /* these are sums over the calls */
+    double flops;    /* by vt_node_flops */
+    double bytes;    /* of inputs and outputs, each read or written once */
+};
+/* Profiles from now on; begins again at zero. VT_ERR_MEMORY. */
+enum vt_status vt_plan_profile_begin(struct vt_plan *plan, struct vt_error *err) VT_NODISCARD;
+void vt_plan_profile_end(struct vt_plan *plan);
+/* Steps in order of the program, bodies behind their control node; 0 while not profiling. */
+uint32_t vt_plan_profile_count(const struct vt_plan *plan);
+/* `index` is below the count. What it points to is valid until profiling ends or the plan runs
+ * again. */
+void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
+                          struct vt_step_profile *ret_profile);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "run/job_part.h"
 
 #define FIELD(name) offsetof(struct vt_compare_job, name)
 #define JOB(name)   offsetof(struct vt_compare_job, job.name)
@@ -42,35 +43,11 @@ static struct vt_option options[OPTIONS_MOST];
 static struct vt_option_table table = {options, 0, sizeof(struct vt_compare_job)};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool is_left_out(const char *name)
-{
-    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
-        if (strcmp(name, left_out[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void build_table(void)
 {
-    const struct vt_option_table *run = vt_job_options();
-    size_t n = 0;
-
     _Static_assert(offsetof(struct vt_compare_job, job) == 0, "the job stands first");
-    while (n < N_OWN) {
-        options[n] = own_options[n];
-        n++;
-    }
-    for (size_t i = 0; i < run->n_options && n < OPTIONS_MOST; i++) {
-        const struct vt_option *option = &run->options[i];
-        bool concerned = strcmp(option->category, "Model and engine") == 0 ||
-                         strcmp(option->category, "Data") == 0;
-        if (concerned && !is_left_out(option->name)) {
-            options[n++] = *option;
-        }
-    }
-    table.n_options = n;
+    memcpy(options, own_options, sizeof own_options);
+    table.n_options = vt_job_part_options(options, N_OWN, OPTIONS_MOST, left_out);
 }
 
 const struct vt_option_table *vt_compare_options(void)

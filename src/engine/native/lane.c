@@ -361,3 +361,9 @@ enum vt_status vt_native_wait(void *engine, void *lane_context, uint32_t min, ui
     *ret_n = n;
     return VT_OK;
 }
+
+struct vt_plan *vt_native_lane_plan(void *context)
+{
+    struct lane *lane = context;
+    return lane->last < lane->n_plans ? lane->plans[lane->last].plan : NULL;
+}

@@ -44,4 +44,8 @@ enum vt_status vt_native_wait(void *engine, void *lane, uint32_t min, uint32_t m
                               struct vt_event *ret_events, uint32_t *ret_n);
 void vt_native_cancel(void *engine, void *lane, uint64_t id);
 
+/* The plan of the lane's last request, to be profiled between requests; NULL before the first.
+ * Borrowed: other shapes may take its place. */
+struct vt_plan *vt_native_lane_plan(void *lane);
+
 #endif

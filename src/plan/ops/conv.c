@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/conv/conv.h"
+#include <stdio.h>
+
 #include "base/topology.h"
+#include "kernels/conv/conv.h"
 #include "plan/ops/window.h"
 
 struct state {
@@ -115,6 +117,18 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
     return VT_OK;
 }
 
+/* "direct 12x32": the way, and the tile of its micro-kernel where it has one. */
+static void name_kernel(struct vt_op_context *ctx, const struct vt_conv *conv)
+{
+    if (conv->way == VT_CONV_DEPTHWISE) {
+        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "depthwise");
+        return;
+    }
+    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s %ux%u",
+                   conv->way == VT_CONV_DIRECT ? "direct" : "patches", conv->gemm->mr,
+                   conv->gemm->nr);
+}
+
 static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t *ret_workspace)
 {
     struct state *s = ctx->state;
@@ -162,6 +176,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
         vt_conv_init(conv, vt_topology()->features);
         workspace = vt_conv_workspace_bytes(conv, threads);
     }
+    name_kernel(ctx, conv);
     workspace = vt_op_align(workspace);
     status = place_weights(ctx, &workspace);
     if (status == VT_OK) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
 #include "base/topology.h"
 #include "kernels/finish.h"
 #include "kernels/gemm/gemm.h"
@@ -106,6 +108,14 @@ static void read_batch(struct state *s, const struct vt_tensor *a, uint32_t a_ra
     }
 }
 
+/* "gemm 12x32, packed": the micro-kernel's tile, and whether B was packed once for all runs. */
+static void name_kernel(struct vt_op_context *ctx)
+{
+    const struct vt_gemm *gemm = &((const struct state *)ctx->state)->gemm;
+    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm %ux%u%s", gemm->kernel->mr,
+                   gemm->kernel->nr, gemm->b_packed ? ", packed" : "");
+}
+
 static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     struct state *s = ctx->state;
@@ -147,6 +157,7 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
             return status;
         }
     }
+    name_kernel(ctx);
     *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
     return VT_OK;
 }
@@ -238,6 +249,7 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     }
     status = pack_constant_b(ctx);
     if (status == VT_OK) {
+        name_kernel(ctx);
         *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
     }
     return status;
