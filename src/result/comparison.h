@@ -33,6 +33,8 @@ struct vt_output_agreement {
     double max_absolute; /* largest |a - b| */
     double max_relative; /* largest |a - b| / max(|b|, atol / rtol) */
     double rms_relative; /* sqrt(sum of (a - b)^2 / sum of b^2) */
+    uint32_t feeders;    /* differs, but depends on a decision: so many tensors that feed it were
+                            compared in its place */
     char note[256];      /* why it cannot be compared, or the worst element; "" */
 };
 
@@ -56,7 +58,8 @@ struct vt_compared_engine {
     int64_t first_ns; /* the first request, with what the engine builds for it */
     struct vt_compared_scenario offline, single_stream;
     struct vt_output_agreement *outputs; /* NULL for the first engine */
-    uint32_t n_outputs;
+    struct vt_output_agreement *feeders; /* of all its decided outputs that differ */
+    uint32_t n_outputs, n_feeders;
 };
 
 struct vt_comparison {

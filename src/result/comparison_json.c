@@ -15,6 +15,7 @@ void vt_comparison_release(struct vt_comparison *comparison)
         vt_free(engine->single_stream.values);
         vt_free(engine->single_stream.latencies);
         vt_free(engine->outputs);
+        vt_free(engine->feeders);
     }
     memset(comparison->engines, 0, sizeof comparison->engines);
     comparison->n_engines = 0;
@@ -95,19 +96,28 @@ static json_t *output_value(const struct vt_output_agreement *output)
     vt_json_put(&json, "max_absolute_error", vt_json_real(output->max_absolute));
     vt_json_put(&json, "max_relative_error", vt_json_real(output->max_relative));
     vt_json_put(&json, "rms_relative_error", vt_json_real(output->rms_relative));
+    vt_json_put(&json, "feeders", vt_json_count(output->feeders));
     vt_json_put(&json, "note", output->note[0] != '\0' ? vt_json_text(output->note) : json_null());
     return vt_json_object_end(&json);
+}
+
+/* null for the engine that the others are compared with. */
+static json_t *outputs_value(const struct vt_output_agreement *outputs, uint32_t n)
+{
+    json_t *array = outputs != NULL ? json_array() : json_null();
+    for (uint32_t i = 0; i < n; i++) {
+        array = vt_json_array_with(array, output_value(&outputs[i]));
+    }
+    return array;
 }
 
 static json_t *engine_value(const struct vt_comparison *comparison, uint32_t index)
 {
     const struct vt_compared_engine *engine = &comparison->engines[index];
     struct vt_json_object json = vt_json_object_begin();
-    json_t *outputs = index == 0 ? json_null() : json_array();
+    json_t *outputs = outputs_value(engine->outputs, engine->n_outputs);
+    json_t *feeders = outputs_value(engine->feeders, engine->n_feeders);
 
-    for (uint32_t i = 0; i < engine->n_outputs; i++) {
-        outputs = vt_json_array_with(outputs, output_value(&engine->outputs[i]));
-    }
     vt_json_put(&json, "label", vt_json_text(engine->label));
     vt_json_put(&json, "name", vt_json_text(engine->name));
     vt_json_put(&json, "description", vt_json_text(engine->description));
@@ -120,6 +130,7 @@ static json_t *engine_value(const struct vt_comparison *comparison, uint32_t ind
     vt_json_put(&json, "singlestream",
                 single_stream_value(&engine->single_stream, comparison->rounds[1]));
     vt_json_put(&json, "outputs", outputs);
+    vt_json_put(&json, "feeders", feeders);
     return vt_json_object_end(&json);
 }
 

@@ -90,6 +90,28 @@ static void put_item(FILE *out, const char *label, const char *text, int columns
     vt_text_print_wrapped(out, text, LABEL_WIDTH, LABEL_WIDTH, columns);
 }
 
+/* What differs, and whether it counts. */
+static void difference_text(const struct vt_comparison *comparison,
+                            const struct vt_compared_engine *engine,
+                            const struct vt_output_agreement *output, char *text, size_t size)
+{
+    char amount[96] = "", fed[128] = "";
+
+    if (output->beyond > 0) {
+        (void)snprintf(amount, sizeof amount,
+                       "%llu of %llu elements are out of tolerance, at worst ",
+                       (unsigned long long)output->beyond, (unsigned long long)output->elements);
+    }
+    if (output->feeders > 0) {
+        (void)snprintf(fed, sizeof fed, "; %u tensor%s that its decisions rest on %s",
+                       output->feeders, output->feeders == 1 ? "" : "s",
+                       output->agrees ? "agree: equal" : "do not all agree");
+    }
+    (void)snprintf(text, size, "%s %s from %s in output %s: %s%s%s", engine->label,
+                   output->agrees ? "decides differently" : "DIFFERS", comparison->engines[0].label,
+                   output->name, amount, output->note, fed);
+}
+
 /* The outputs of one engine against those of the first: one line where they agree, one for each
  * that does not. */
 static void put_outputs(const struct vt_comparison *comparison, uint32_t index, FILE *out,
@@ -103,22 +125,13 @@ static void put_outputs(const struct vt_comparison *comparison, uint32_t index, 
 
     for (uint32_t i = 0; i < engine->n_outputs; i++) {
         const struct vt_output_agreement *output = &engine->outputs[i];
-        if (output->agrees) {
+        if (output->agrees && output->feeders == 0) {
             agreeing++;
             relative = fmax(relative, output->max_relative);
             rms = fmax(rms, output->rms_relative);
             continue;
         }
-        int n = snprintf(text, sizeof text, "%s DIFFERS from %s in output %s: ", engine->label,
-                         comparison->engines[0].label, output->name);
-        if (output->beyond > 0 && n > 0 && (size_t)n < sizeof text) {
-            n += snprintf(text + n, sizeof text - (size_t)n,
-                          "%llu of %llu elements are out of tolerance, at worst ",
-                          (unsigned long long)output->beyond, (unsigned long long)output->elements);
-        }
-        if (n > 0 && (size_t)n < sizeof text) {
-            (void)snprintf(text + n, sizeof text - (size_t)n, "%s", output->note);
-        }
+        difference_text(comparison, engine, output, text, sizeof text);
         put_item(out, label, text, columns);
         label = "";
     }

@@ -194,10 +194,11 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
     return status;
 }
 
-static enum vt_status open_engine(struct vt_session *session, struct vt_error *err)
+enum vt_status vt_session_open_bundle(const struct vt_session *session,
+                                      const struct vt_bundle *bundle, struct vt_error *err,
+                                      void **ret_engine)
 {
     const struct vt_job *job = session->job;
-    const struct vt_engine_ops *ops = &session->engine_ref.ops;
     struct vt_engine_config config = {
         .struct_size = sizeof config,
         .threads = (uint32_t)job->threads,
@@ -208,7 +209,15 @@ static enum vt_status open_engine(struct vt_session *session, struct vt_error *e
         .settings = session->settings,
         .n_settings = session->n_settings,
     };
-    enum vt_status status = ops->open(&session->bundle, &config, err, &session->engine);
+    return session->engine_ref.ops.open(bundle, &config, err, ret_engine);
+}
+
+static enum vt_status open_engine(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_engine_ops *ops = &session->engine_ref.ops;
+
+    enum vt_status status =
+        vt_session_open_bundle(session, &session->bundle, err, &session->engine);
     if (status != VT_OK) {
         session->engine = NULL;
         return status;

@@ -54,6 +54,10 @@ enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err
 enum vt_status vt_session_start_engine(struct vt_session *session,
                                        struct vt_error *err) VT_NODISCARD;
 enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
+/* Opens another bundle by the session's engine and options. The caller closes *ret_engine. */
+enum vt_status vt_session_open_bundle(const struct vt_session *session,
+                                      const struct vt_bundle *bundle, struct vt_error *err,
+                                      void **ret_engine) VT_NODISCARD;
 void vt_session_close(struct vt_session *session); /* accepts a zeroed one */
 
 #endif
