@@ -308,6 +308,24 @@ static json_t *find_peak_value(const struct vt_result_peak *peak)
     return vt_json_object_end(&json);
 }
 
+/* null where stages were not stamped. */
+static json_t *stages_value(const struct vt_stage_times *times)
+{
+    if (times->samples == 0) {
+        return json_null();
+    }
+    struct vt_json_object json = vt_json_object_begin();
+    vt_json_put(&json, "samples", vt_json_count(times->samples));
+    for (int s = 0; s < VT_STAGE_COUNT; s++) {
+        struct vt_json_object stage = vt_json_object_begin();
+        vt_json_put(&stage, "mean", json_integer(times->stage[s].mean_ns));
+        vt_json_put(&stage, "p50", json_integer(times->stage[s].p50_ns));
+        vt_json_put(&stage, "p99", json_integer(times->stage[s].p99_ns));
+        vt_json_put(&json, vt_stage_key((enum vt_stage)s), vt_json_object_end(&stage));
+    }
+    return vt_json_object_end(&json);
+}
+
 static json_t *entry_value(const struct vt_result *result, const struct vt_result_entry *entry)
 {
     struct vt_json_object json = vt_json_object_begin();
@@ -337,6 +355,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     }
     vt_json_put(&json, "batch_max", vt_json_count(entry->batch_max));
     vt_json_put(&json, "requests", vt_json_count(entry->requests));
+    vt_json_put(&json, "stages_ns", stages_value(&entry->stages));
     vt_json_put(&json, "quality", quality_value(entry));
     vt_json_put(&json, "energy", energy_value(result));
     return vt_json_object_end(&json);

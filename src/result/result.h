@@ -15,6 +15,7 @@
 
 #include "base/options.h"
 #include "core/report.h"
+#include "core/stages.h"
 #include "core/workload.h"
 #include "load/rate_search.h"
 #include "result/audit.h"
@@ -51,7 +52,8 @@ struct vt_result_entry {
     double target_qps;
     struct vt_rate_found rate; /* how it was searched for and how sure it is; no report in it */
     struct vt_result_peak peak;
-    uint64_t requests;  /* of the engine */
+    uint64_t requests; /* of the engine */
+    struct vt_stage_times stages;
     uint64_t batch_max; /* --batch in effect */
 };
 
@@ -102,6 +104,8 @@ VT_API enum vt_status vt_result_json(const struct vt_result *result, struct vt_e
  * width; at least 40. Nothing is coloured. */
 VT_API void vt_result_print_table(const struct vt_result *result, FILE *out, int columns);
 
+/* The part of it that shows where the time of samples went; nothing where that is not known. */
+void vt_result_print_stages(const struct vt_result *result, FILE *out, int columns);
 /* The part of it that compliance tests are; nothing without them. */
 void vt_result_print_audits(const struct vt_result *result, FILE *out, int columns);
 

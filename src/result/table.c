@@ -541,6 +541,7 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     put_rate(result, out, columns);
     put_tokens(result, out, columns);
     put_timestamps(result, out, columns);
+    vt_result_print_stages(result, out, columns);
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);

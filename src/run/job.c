@@ -14,6 +14,9 @@ static const char *const rate_words[] = {"auto", NULL};
 /* enum vt_bounded_method */
 static const char *const bounded_methods[] = {"lemire", "division", NULL};
 
+/* enum vt_job_stages */
+static const char *const stage_choices[] = {"auto", "on", "off", NULL};
+
 static const struct vt_option options[] = {
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to run", "NAME[,NAME]", 0, 0, NULL,
      "all", "offline, server, singlestream, multistream, or all of them"},
@@ -98,6 +101,9 @@ static const struct vt_option options[] = {
     {"bounded-method", 0, VT_OPTION_CHOICE, FIELD(bounded_method), "Load", "METHOD", 0, 0,
      bounded_methods, "lemire",
      "how bounded random integers are drawn: lemire as libstdc++ 11 and later, division as before"},
+    {"stages", 0, VT_OPTION_CHOICE, FIELD(stages), "Load", "WHEN", 0, 0, stage_choices, "auto",
+     "stamp where the time of a sample goes (queue, batch, copy, compute, completion): on, off, or "
+     "auto: where a sample takes long enough not to notice"},
     {"memory-limit", 0, VT_OPTION_SIZE, FIELD(memory_limit), "Load", "SIZE", 0, 1e15, NULL, NULL,
      "keep records beyond so much on disk (default: all in memory)"},
     {"spill-dir", 0, VT_OPTION_TEXT, FIELD(spill_dir), "Load", "DIR", 0, 0, NULL, NULL,

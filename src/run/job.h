@@ -47,6 +47,7 @@ struct vt_job {
     int64_t ttft_latency_ns;
     int64_t tpot_latency_ns;
     int bounded_method;   /* enum vt_bounded_method */
+    int stages;           /* enum vt_job_stages */
     int64_t memory_limit; /* bytes of records; 0: any */
     const char *spill_dir;
     int64_t fifo;    /* priority; 0: none */
@@ -83,6 +84,12 @@ enum vt_job_mode {
     VT_JOB_BOTH,
     VT_JOB_SUBMISSION, /* as one test, as LoadGen's SubmissionRun */
     VT_JOB_FIND_PEAK,
+};
+
+enum vt_job_stages {
+    VT_JOB_STAGES_AUTO,
+    VT_JOB_STAGES_ON,
+    VT_JOB_STAGES_OFF,
 };
 
 /* The options of `vatio run` and of a job file's section. Static storage. */

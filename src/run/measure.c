@@ -10,7 +10,9 @@
 #define PROBE_NS      (100 * VT_NS_PER_MS)
 #define PROBE_QUERIES 10
 #define PROBE_MOST_NS (2 * VT_NS_PER_S)
-#define WARM_UP_NS    (1 * VT_NS_PER_S)
+/* The stamps of a sample cost some 100 ns. */
+#define STAGES_LEAST_NS (20 * VT_NS_PER_US)
+#define WARM_UP_NS      (1 * VT_NS_PER_S)
 
 bool vt_measure_stopped(const struct vt_measure *measure)
 {
@@ -93,6 +95,15 @@ static enum vt_status take_probe(struct vt_measure *measure, const struct vt_loa
     return VT_OK;
 }
 
+static enum vt_status choose_stages(const struct vt_measure *measure, int64_t single_ns,
+                                    struct vt_error *err)
+{
+    const struct vt_job *job = measure->session->job;
+    bool on = job->stages == VT_JOB_STAGES_ON ||
+              (job->stages == VT_JOB_STAGES_AUTO && single_ns >= STAGES_LEAST_NS);
+    return vt_sut_stamp_stages(measure->session->sut, on, err);
+}
+
 enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err)
 {
     struct vt_warm_up warm;
@@ -108,6 +119,10 @@ enum vt_status vt_measure_probe(struct vt_measure *measure, struct vt_error *err
     probe->batch = warm.batch;
     probe->samples_per_s = (double)warm.batch * measure->session->lanes /
                            ((double)(warm.batch_ns > 0 ? warm.batch_ns : 1) / 1e9);
+    status = choose_stages(measure, warm.single_ns, err);
+    if (status != VT_OK) {
+        return status;
+    }
     if (vt_measure_stopped(measure)) {
         return vt_error_set(err, VT_ERR_INTERRUPTED, "interrupted before anything was measured");
     }
@@ -241,6 +256,7 @@ void vt_measure_finish(struct vt_measure *measure, enum vt_status status,
         entry->valid = false;
     }
     vt_sut_counts(measure->session->sut, &counts);
+    vt_sut_stage_times(measure->session->sut, &entry->stages);
     entry->requests = counts.requests;
     entry->batch_max = measure->probe.batch;
     vt_rules_judge(measure->session, entry);

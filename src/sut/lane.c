@@ -291,6 +291,7 @@ int64_t vt_lane_run(struct vt_lane *lane, const struct vt_query_sample *samples,
     const struct vt_lane_context *context = lane->context;
     struct vt_event event = {0};
 
+    lane->start_ns = lane->end_ns = 0;
     if (lane->broken) {
         fail_all(lane, samples, n, &lane->failure);
         return 0;
@@ -322,6 +323,8 @@ int64_t vt_lane_run(struct vt_lane *lane, const struct vt_query_sample *samples,
         return 0;
     }
     int64_t computed = event.end_ns - event.start_ns;
+    lane->start_ns = event.start_ns;
+    lane->end_ns = event.end_ns;
     if (answered_again(lane, request.id) && sink != NULL) {
         sink->complete(sink->ctx, lane->completions, n);
     }

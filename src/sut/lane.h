@@ -39,6 +39,7 @@ struct vt_lane {
     struct vt_tensor *outputs;         /* n_outputs of one sample */
     struct vt_completion *completions; /* batch */
     unsigned char *responses;          /* batch * VT_RESPONSE_MAX */
+    int64_t start_ns, end_ns;          /* of the last request's computing; 0 when it failed */
 };
 
 enum vt_status vt_lane_init(struct vt_lane *lane, const struct vt_lane_context *context,

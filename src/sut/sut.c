@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "sut/lane.h"
 #include "sut/queue.h"
+#include "sut/stages.h"
 
 /* Every size up to this one is warmed up, then the powers of two. */
 #define WARM_EVERY_SIZE 16U
@@ -20,8 +21,15 @@ struct lane_thread {
     struct vt_lane lane;
     struct vt_waiting_sample *taken; /* batch */
     struct vt_query_sample *samples; /* batch */
+    struct vt_stages *stages;        /* NULL: not stamped */
     pthread_t thread;
     bool started;
+};
+
+/* What is known of a request before it runs. Only in runs that are stamped. */
+struct stamps {
+    int64_t ready_ns; /* the lane was free */
+    int64_t taken_ns; /* the batch was there */
 };
 
 struct vt_batching_sut {
@@ -37,6 +45,7 @@ struct vt_batching_sut {
     /* Of the run in progress; written by start() while no lane is busy. */
     struct vt_completion_sink sink;
     bool in_place; /* the issuing thread computes on lane 0 */
+    bool stamped;
     _Atomic uint64_t requests, samples_done;
     _Atomic int64_t queue_ns, compute_ns;
 };
@@ -49,12 +58,42 @@ static void count(struct vt_batching_sut *sut, size_t n, int64_t waited_ns, int6
     atomic_fetch_add_explicit(&sut->compute_ns, computed_ns, memory_order_relaxed);
 }
 
+static int64_t between(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* The stages of a request that has just run; failed ones have none. An engine's times are taken for
+ * what they are as long as they lie within its request. */
+static void stamp(struct lane_thread *self, const struct stamps *stamps, size_t n)
+{
+    struct vt_lane *lane = &self->lane;
+
+    if (lane->end_ns == 0) {
+        return;
+    }
+    int64_t done = vt_now_ns();
+    int64_t start = between(lane->start_ns, stamps->taken_ns, done);
+    int64_t end = between(lane->end_ns, start, done);
+    for (size_t k = 0; k < n; k++) {
+        int64_t admitted = between(self->taken[k].admitted_ns, 0, stamps->taken_ns);
+        int64_t free_ns = between(stamps->ready_ns, admitted, stamps->taken_ns);
+        vt_stages_add(self->stages, VT_STAGE_QUEUE, free_ns - admitted, 1);
+        vt_stages_add(self->stages, VT_STAGE_BATCH, stamps->taken_ns - free_ns, 1);
+    }
+    vt_stages_add(self->stages, VT_STAGE_COPY, start - stamps->taken_ns, n);
+    vt_stages_add(self->stages, VT_STAGE_COMPUTE, end - start, n);
+    vt_stages_add(self->stages, VT_STAGE_COMPLETE, done - end, n);
+}
+
 static void *lane_main(void *argument)
 {
     struct lane_thread *self = argument;
     struct vt_batching_sut *sut = self->sut;
+    struct stamps stamps;
 
     for (;;) {
+        stamps.ready_ns = vt_now_ns();
         size_t n = vt_sample_queue_take(&sut->queue, self->taken);
         if (n == 0) {
             return NULL;
@@ -67,6 +106,10 @@ static void *lane_main(void *argument)
         }
         int64_t computed = vt_lane_run(&self->lane, self->samples, n, &sut->sink);
         count(sut, n, waited, computed);
+        if (sut->stamped) {
+            stamps.taken_ns = now;
+            stamp(self, &stamps, n);
+        }
         sut->sink.complete(sut->sink.ctx, self->lane.completions, n);
         vt_sample_queue_done(&sut->queue);
     }
@@ -91,6 +134,10 @@ static enum vt_status seam_start(void *ctx, const struct vt_completion_sink *sin
     vt_sample_queue_batching(&sut->queue, sut->batch,
                              scenario == VT_SERVER ? sut->batch_delay_ns : 0);
     if (sink != NULL) {
+        sut->stamped = sut->lanes[0].stages != NULL;
+        for (uint32_t i = 0; sut->stamped && i < sut->n_lanes; i++) {
+            memset(sut->lanes[i].stages, 0, sizeof *sut->lanes[i].stages);
+        }
         atomic_store(&sut->requests, 0);
         atomic_store(&sut->samples_done, 0);
         atomic_store(&sut->queue_ns, 0);
@@ -102,12 +149,23 @@ static enum vt_status seam_start(void *ctx, const struct vt_completion_sink *sin
 static void compute_in_place(struct vt_batching_sut *sut, const struct vt_query_sample *samples,
                              size_t n)
 {
-    struct vt_lane *lane = &sut->lanes[0].lane;
+    struct lane_thread *first = &sut->lanes[0];
+    struct vt_lane *lane = &first->lane;
+    int64_t admitted = sut->stamped ? vt_now_ns() : 0, begin = admitted;
 
     while (n > 0) {
         size_t now = n < sut->batch ? n : sut->batch;
         int64_t computed = vt_lane_run(lane, samples, now, &sut->sink);
         count(sut, now, 0, computed);
+        if (sut->stamped) {
+            /* The samples behind the first batch of a query wait for the lane. */
+            const struct stamps stamps = {begin, begin};
+            for (size_t k = 0; k < now; k++) {
+                first->taken[k].admitted_ns = admitted;
+            }
+            stamp(first, &stamps, now);
+            begin = vt_now_ns();
+        }
         sut->sink.complete(sut->sink.ctx, lane->completions, now);
         samples += now;
         n -= now;
@@ -226,6 +284,7 @@ void vt_sut_free(struct vt_batching_sut *sut)
         vt_lane_release(&self->lane);
         vt_free(self->taken);
         vt_free(self->samples);
+        vt_free(self->stages);
     }
     vt_sample_queue_release(&sut->queue);
     vt_free(sut->lanes);
@@ -319,4 +378,39 @@ void vt_sut_counts(const struct vt_batching_sut *sut, struct vt_sut_counts *ret_
         .queue_ns = atomic_load(&sut->queue_ns),
         .compute_ns = atomic_load(&sut->compute_ns),
     };
+}
+
+enum vt_status vt_sut_stamp_stages(struct vt_batching_sut *sut, bool on, struct vt_error *err)
+{
+    bool complete = true;
+
+    sut->stamped = false;
+    for (uint32_t i = 0; i < sut->n_lanes; i++) {
+        struct lane_thread *self = &sut->lanes[i];
+        vt_free(self->stages);
+        self->stages = on && complete ? vt_calloc(1, sizeof *self->stages) : NULL;
+        complete = complete && (!on || self->stages != NULL);
+    }
+    if (complete) {
+        return VT_OK;
+    }
+    for (uint32_t i = 0; i < sut->n_lanes; i++) {
+        vt_free(sut->lanes[i].stages);
+        sut->lanes[i].stages = NULL;
+    }
+    return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the stages of samples");
+}
+
+void vt_sut_stage_times(const struct vt_batching_sut *sut, struct vt_stage_times *ret_times)
+{
+    *ret_times = (struct vt_stage_times){0};
+    struct vt_stages *all = sut->stamped ? vt_calloc(1, sizeof *all) : NULL;
+    if (all == NULL) {
+        return; /* for want of memory nothing was measured */
+    }
+    for (uint32_t i = 0; i < sut->n_lanes; i++) {
+        vt_stages_merge(all, sut->lanes[i].stages);
+    }
+    vt_stages_times(all, ret_times);
+    vt_free(all);
 }

@@ -15,6 +15,7 @@
 #define VT_SUT_SUT_H
 
 #include "core/query.h"
+#include "core/stages.h"
 #include "core/workload.h"
 
 struct vt_batching_sut;
@@ -63,6 +64,16 @@ struct vt_sut_counts {
     int64_t queue_ns;   /* sum over samples: admission to batch taken */
     int64_t compute_ns; /* sum over requests: engine's start to end */
 };
+/*
+ * Whether the stages of samples are stamped from the next start() on: a further look at the clock
+ * or two a request. Off at first. Not while a run is on; forgets what was stamped before.
+ * VT_ERR_MEMORY.
+ */
+enum vt_status vt_sut_stamp_stages(struct vt_batching_sut *sut, bool on,
+                                   struct vt_error *err) VT_NODISCARD;
+/* Since the last start(), while no run is on; no samples where stages were not stamped. */
+void vt_sut_stage_times(const struct vt_batching_sut *sut, struct vt_stage_times *ret_times);
+
 void vt_sut_counts(const struct vt_batching_sut *sut, struct vt_sut_counts *ret_counts);
 
 #endif

@@ -35,6 +35,38 @@ static void assert_code_agrees(const struct outcome *outcome, json_t *root)
     assert_int_equal(outcome->code, valid ? 0 : 1);
 }
 
+/* The stages of a sample make up its latency, as far as the tool sees it. */
+static void stages_add_up(void **state)
+{
+    static const char *const keys[] = {"queue", "batch_wait", "copy", "compute", "completion"};
+    (void)state;
+    struct outcome outcome =
+        vatio("run", "digits", "-d", "200ms", "-s", "singlestream,offline", "--mode", "performance",
+              "--stages", "on", "--json", "-o", "stages", NULL);
+    json_t *root = run_json(&outcome);
+    for (int i = 0; i < 2; i++) {
+        json_t *entry = result_of(root, i == 0 ? "singlestream" : "offline", "performance");
+        json_t *stages = json_object_get(entry, "stages_ns");
+        double sum = 0, latency = number_of(json_object_get(entry, "latency_ns"), "mean");
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            json_t *stage = json_object_get(stages, keys[k]);
+            assert_true(number_of(stage, "p50") <= number_of(stage, "p99"));
+            sum += number_of(stage, "mean");
+        }
+        assert_true(number_of(stages, "samples") == number_of(entry, "samples_completed"));
+        assert_true(sum > 0.5 * latency && sum < 1.01 * latency);
+    }
+    json_decref(root);
+    outcome_free(&outcome);
+    outcome = vatio("run", "digits", "-d", "100ms", "-s", "singlestream", "--mode", "performance",
+                    "--stages", "off", "--json", "-o", "stages", NULL);
+    root = run_json(&outcome);
+    json_t *entry = result_of(root, "singlestream", "performance");
+    assert_true(json_is_null(json_object_get(entry, "stages_ns")));
+    json_decref(root);
+    outcome_free(&outcome);
+}
+
 static void digits_runs_in_all_scenarios(void **state)
 {
     (void)state;
@@ -262,6 +294,7 @@ static void other_verbs_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stages_add_up),
         cmocka_unit_test(digits_runs_in_all_scenarios),
         cmocka_unit_test(records_can_be_dumped_and_agree_with_the_result),
         cmocka_unit_test(a_pipe_gets_plain_text),
