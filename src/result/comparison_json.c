@@ -104,7 +104,10 @@ static json_t *output_value(const struct vt_output_agreement *output)
 /* null for the engine that the others are compared with. */
 static json_t *outputs_value(const struct vt_output_agreement *outputs, uint32_t n)
 {
-    json_t *array = outputs != NULL ? json_array() : json_null();
+    if (outputs == NULL) {
+        return json_null();
+    }
+    json_t *array = json_array();
     for (uint32_t i = 0; i < n; i++) {
         array = vt_json_array_with(array, output_value(&outputs[i]));
     }

@@ -195,7 +195,7 @@ static enum vt_status find_feeders(const struct vt_comparison *comparison,
 /* An output counts as equal when everything that feeds it does. */
 static void settle_outputs(struct vt_compared_engine *engine, const struct explanation *explanation)
 {
-    for (uint32_t k = 0; k < engine->n_outputs; k++) {
+    for (uint32_t k = 0; engine->feeders != NULL && k < engine->n_outputs; k++) {
         struct vt_output_agreement *output = &engine->outputs[k];
         uint32_t feeding = 0, agreeing = 0;
         if (output->agrees) {

@@ -15,7 +15,7 @@
 /* Up to 2^44 ns, which is near five hours; what is longer counts as that. */
 #define VT_STAGE_POWERS 44
 #define VT_STAGE_FINE   64
-#define VT_STAGE_BINS   ((VT_STAGE_POWERS - 5) * VT_STAGE_FINE)
+#define VT_STAGE_BINS   ((size_t)(VT_STAGE_POWERS - 5) * VT_STAGE_FINE)
 
 struct vt_stage_bins {
     uint64_t samples;
