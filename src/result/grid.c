@@ -8,7 +8,8 @@
 #include "base/utf8.h"
 #include "result/text.h"
 
-#define GAP 2
+#define GAP         2
+#define LEAST_WIDTH 8u
 
 void vt_grid_init(struct vt_grid *grid, uint32_t n_columns)
 {
@@ -63,6 +64,17 @@ static uint32_t width_of(const struct vt_grid *grid, uint32_t column)
     return width;
 }
 
+/* Names are readable in part. */
+static void cut_widest(const struct vt_grid *grid, uint32_t *width, uint32_t over)
+{
+    uint32_t widest = 0;
+
+    for (uint32_t c = 1; c < grid->n_columns; c++) {
+        widest = width[c] > width[widest] ? c : widest;
+    }
+    width[widest] = width[widest] > over + LEAST_WIDTH ? width[widest] - over : LEAST_WIDTH;
+}
+
 /* Columns that do not fit get the width 0. */
 static void fit(const struct vt_grid *grid, uint32_t columns, uint32_t *width)
 {
@@ -79,9 +91,7 @@ static void fit(const struct vt_grid *grid, uint32_t columns, uint32_t *width)
             return;
         }
         if (lightest == VT_GRID_COLUMNS) {
-            /* The first column holds names, which are readable in part. */
-            uint32_t over = total - columns - GAP;
-            width[0] = width[0] > over + 8 ? width[0] - over : 8;
+            cut_widest(grid, width, total - columns - GAP);
             return;
         }
         width[lightest] = 0;

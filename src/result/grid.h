@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A table for a terminal: cells of text, columns as wide as their widest cell. Where the terminal
- * is narrow, columns go, the ones that matter least first; what is too wide even then is cut.
+ * is narrow, columns go, the ones that matter least first; then the widest that is left is cut.
  *
  * Cells are copied, and cleaned of what could drive a terminal. One thread.
  */

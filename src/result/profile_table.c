@@ -31,8 +31,7 @@ static bool begin(struct vt_grid *grid, const char *name, bool layers)
     grid->weight[CELL_SHAPE] = 1;
     grid->weight[CELL_KERNEL] = 2;
     grid->weight[CELL_BYTES] = 3;
-    grid->weight[CELL_NODE] = 4;
-    grid->weight[CELL_BOUND] = 5;
+    grid->weight[CELL_BOUND] = 4;
     if (!vt_grid_add(grid)) {
         return false;
     }
