@@ -48,12 +48,20 @@ struct vt_compared_scenario {
     struct vt_ratio_estimate speed;
 };
 
+/* What an engine gets anew before every turn. */
+enum vt_renewal {
+    VT_RENEW_NOTHING,
+    VT_RENEW_LANES,
+    VT_RENEW_ENGINE, /* and its lanes */
+};
+
 struct vt_compared_engine {
     char label[128]; /* "native", "native:spin-us=0" as the user wrote it */
     char name[64];
     char description[96];
     char precision[16];
     uint32_t batch, lanes;
+    enum vt_renewal renewal;
     int64_t open_ns;  /* loading the model */
     int64_t first_ns; /* the first request, with what the engine builds for it */
     struct vt_compared_scenario offline, single_stream;

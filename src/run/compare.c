@@ -1,46 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/compare.h"
 
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/topology.h"
 #include "run/compare_outputs.h"
-#include "run/qsl.h"
+#include "run/contender.h"
 #include "run/save.h"
-#include "run/session.h"
 
-#define WARM_UP_NS     (1 * VT_NS_PER_S)
 #define CHECK_SAMPLES  16
 #define CHECK_NS       (10 * VT_NS_PER_S)
 #define SETTLE_STEP_NS (1 * VT_NS_PER_MS)
 #define SETTLE_MOST_NS (200 * VT_NS_PER_MS)
 /* Of a core: below this share of it nothing spins. */
 #define SETTLE_SHARE 0.1
-/* More samples make no turn better: a run of load needs memory for each. */
-#define TURN_SAMPLES_MOST 50000000.0
 
 enum { OFFLINE, SINGLE_STREAM };
-
-struct contender {
-    struct vt_compare_entry entry;
-    struct vt_session session;
-    struct vt_qsl qsl;
-    bool loaded;
-    double rate;       /* Offline: samples/s of the turn before */
-    int64_t single_ns; /* SingleStream: median of the turn before */
-};
 
 /* The comparison stands first, so that its address is that of the whole. */
 struct compare {
     struct vt_comparison comparison;
     struct vt_compare_job job;
     bool wanted[VT_COMPARE_SCENARIOS];
-    struct contender *contenders[VT_COMPARE_ENGINES_MAX];
-    uint64_t *indices; /* 0 .. n_loaded - 1 */
-    uint64_t n_loaded;
+    struct vt_contender *contenders[VT_COMPARE_ENGINES_MAX];
+    uint64_t *indices; /* of the samples that are loaded, 0 to sample_count - 1 */
     struct vt_load_control *control;
     const struct vt_compare_events *events;
     struct vt_save save;
@@ -81,23 +66,14 @@ static enum vt_status add_contender(struct compare *compare, const char *text, c
                                     struct vt_error *err)
 {
     struct vt_comparison *comparison = &compare->comparison;
-    struct contender *contender = vt_calloc(1, sizeof *contender);
+    struct vt_contender *contender = vt_calloc(1, sizeof *contender);
 
     if (contender == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
     compare->contenders[comparison->n_engines] = contender;
     struct vt_compared_engine *engine = &comparison->engines[comparison->n_engines++];
-    enum vt_status status = vt_compare_entry_init(&contender->entry, &compare->job.job, text, err);
-    if (status == VT_OK) {
-        status = vt_session_open(&contender->session, &contender->entry.job, model, err);
-    }
-    if (status != VT_OK) {
-        return status;
-    }
-    (void)snprintf(engine->label, sizeof engine->label, "%s", text);
-    (void)snprintf(engine->name, sizeof engine->name, "%s", contender->session.engine_ref.ops.name);
-    return VT_OK;
+    return vt_contender_open(contender, &compare->job.job, text, model, engine, err);
 }
 
 static enum vt_status open_all(struct compare *compare, const char *model, struct vt_error *err)
@@ -146,108 +122,52 @@ static void describe(struct compare *compare, const struct vt_options *options)
 static enum vt_status load_samples(struct compare *compare, struct vt_error *err)
 {
     struct vt_comparison *comparison = &compare->comparison;
+    uint64_t n = UINT64_MAX;
     enum vt_status status = VT_OK;
 
-    compare->n_loaded = UINT64_MAX;
     for (uint32_t i = 0; i < comparison->n_engines; i++) {
         uint64_t count = compare->contenders[i]->session.info.performance_count;
-        compare->n_loaded = count < compare->n_loaded ? count : compare->n_loaded;
+        n = count < n ? count : n;
     }
-    compare->indices = vt_calloc(compare->n_loaded, sizeof compare->indices[0]);
+    compare->indices = vt_calloc(n, sizeof compare->indices[0]);
     if (compare->indices == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     }
-    for (uint64_t i = 0; i < compare->n_loaded; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         compare->indices[i] = i;
     }
     for (uint32_t i = 0; i < comparison->n_engines && status == VT_OK; i++) {
-        struct contender *contender = compare->contenders[i];
-        struct vt_session *session = &contender->session;
-        status = session->workload_ops->load(session->workload, compare->indices, compare->n_loaded,
-                                             err);
-        contender->loaded = status == VT_OK;
+        status = vt_contender_load(compare->contenders[i], compare->indices, n, err);
     }
-    comparison->sample_count = compare->n_loaded;
+    comparison->sample_count = n;
     return status;
-}
-
-static enum vt_status nothing_to_load(void *ctx, const uint64_t *indices, size_t n,
-                                      struct vt_error *err)
-{
-    (void)ctx;
-    (void)indices;
-    (void)n;
-    (void)err;
-    return VT_OK;
-}
-
-static void nothing_to_unload(void *ctx, const uint64_t *indices, size_t n)
-{
-    (void)ctx;
-    (void)indices;
-    (void)n;
 }
 
 static enum vt_status start_engine(struct compare *compare, uint32_t index, struct vt_error *err)
 {
-    struct vt_compared_engine *engine = &compare->comparison.engines[index];
-    struct vt_session *session = &compare->contenders[index]->session;
-    int64_t start = vt_now_ns();
+    struct vt_contender *contender = compare->contenders[index];
 
-    enum vt_status status = vt_session_start_engine(session, err);
-    if (status != VT_OK) {
-        return status;
-    }
-    engine->open_ns = vt_now_ns() - start;
-    (void)snprintf(engine->description, sizeof engine->description, "%s",
-                   session->caps.description);
-    (void)snprintf(engine->precision, sizeof engine->precision, "%s", session->caps.precision);
-    if (index == 0) {
+    enum vt_status status = vt_contender_start(contender, err);
+    if (status == VT_OK && index == 0) {
         (void)snprintf(compare->comparison.workload_description,
                        sizeof compare->comparison.workload_description, "%s",
-                       session->info.description);
+                       contender->session.info.description);
     }
-    return VT_OK;
+    return status;
 }
 
-/* The batch of an engine that was named the same way before: what was found out about it holds. */
-static void copy_choice(struct compare *compare, uint32_t index)
+/* An engine that was named the same way before works with the batch that was found for that one. */
+static enum vt_status prepare_contender(struct compare *compare, uint32_t index,
+                                        struct vt_error *err)
 {
-    struct contender *contender = compare->contenders[index];
+    struct vt_contender *contender = compare->contenders[index];
 
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(compare->contenders[i]->entry.label, contender->entry.label) == 0) {
             contender->entry.job.batch = compare->comparison.engines[i].batch;
-            return;
         }
     }
-}
-
-static enum vt_status start_sut(struct compare *compare, uint32_t index, struct vt_error *err)
-{
-    struct contender *contender = compare->contenders[index];
-    struct vt_compared_engine *engine = &compare->comparison.engines[index];
-    struct vt_warm_up warm;
-
-    copy_choice(compare, index);
-    enum vt_status status = vt_session_start_sut(&contender->session, err);
-    if (status == VT_OK) {
-        status = vt_sut_warm_up(contender->session.sut, 0, WARM_UP_NS, err, &warm);
-    }
-    if (status != VT_OK) {
-        return status;
-    }
-    engine->batch = warm.batch;
-    engine->lanes = contender->session.lanes;
-    contender->single_ns = warm.single_ns > 0 ? warm.single_ns : 1;
-    contender->rate = (double)warm.batch * contender->session.lanes /
-                      ((double)(warm.batch_ns > 0 ? warm.batch_ns : 1) / 1e9);
-    vt_qsl_init(&contender->qsl, &contender->session);
-    contender->qsl.total_count = compare->n_loaded;
-    contender->qsl.performance_count = compare->n_loaded;
-    contender->qsl.load = nothing_to_load;
-    contender->qsl.unload = nothing_to_unload;
-    return VT_OK;
+    return vt_contender_prepare(contender, compare->job.turn_ns, err);
 }
 
 static enum vt_status start_all(struct compare *compare, struct vt_error *err)
@@ -264,12 +184,13 @@ static enum vt_status start_all(struct compare *compare, struct vt_error *err)
         status = load_samples(compare, err);
     }
     if (status == VT_OK) {
-        uint64_t n = compare->n_loaded < CHECK_SAMPLES ? compare->n_loaded : CHECK_SAMPLES;
+        uint64_t n =
+            comparison->sample_count < CHECK_SAMPLES ? comparison->sample_count : CHECK_SAMPLES;
         status =
             vt_compare_outputs(comparison, sessions, n, CHECK_NS, &compare->control->stop, err);
     }
     for (uint32_t i = 0; i < comparison->n_engines && status == VT_OK; i++) {
-        status = stopped(compare) ? interrupted(err) : start_sut(compare, i, err);
+        status = stopped(compare) ? interrupted(err) : prepare_contender(compare, i, err);
     }
     return status;
 }
@@ -300,83 +221,19 @@ static void settle(struct compare *compare)
     }
 }
 
-/* Whole batches for all lanes, enough for the time at the rate that was seen last. */
-static uint64_t offline_samples(const struct contender *contender,
-                                const struct vt_compared_engine *engine, int64_t turn_ns)
-{
-    double step = (double)engine->batch * engine->lanes;
-    double samples = ceil(contender->rate * (double)turn_ns / 1e9 / step) * step;
-    samples = fmin(samples, floor(TURN_SAMPLES_MOST / step) * step);
-    return samples > step ? (uint64_t)samples : (uint64_t)step;
-}
-
-static void turn_settings(const struct compare *compare, uint32_t index, int scenario,
-                          struct vt_load_settings *settings)
-{
-    const struct contender *contender = compare->contenders[index];
-    const struct vt_compared_engine *engine = &compare->comparison.engines[index];
-
-    vt_load_settings_default(settings);
-    settings->mode = VT_PERFORMANCE;
-    settings->max_duration_ns = 0;
-    settings->completion_timeout_ns = compare->job.job.timeout_ns;
-    settings->min_duration_ns = compare->job.turn_ns;
-    settings->min_query_count = 1;
-    if (scenario == OFFLINE) {
-        settings->scenario = VT_OFFLINE;
-        settings->min_query_count = offline_samples(contender, engine, compare->job.turn_ns);
-        settings->min_duration_ns = 1; /* the number of samples says it all */
-        settings->offline_expected_qps = 1;
-    } else {
-        settings->scenario = VT_SINGLESTREAM;
-        settings->single_stream_expected_latency_ns = contender->single_ns;
-    }
-}
-
-/* A turn in which a sample failed measures nothing. */
-static enum vt_status check_turn(const struct vt_compared_engine *engine,
-                                 const struct vt_load_report *report, struct vt_error *err)
-{
-    uint64_t bad = report->samples_failed + report->samples_lost + report->samples_doubled +
-                   report->samples_invented;
-
-    if (report->interrupted) {
-        return interrupted(err);
-    }
-    if (bad > 0 || report->samples_completed == 0) {
-        return vt_error_set(
-            err, VT_ERR_ENGINE, "engine %s: %llu of %llu samples failed: %s", engine->label,
-            (unsigned long long)bad, (unsigned long long)report->samples_issued,
-            report->first_failure[0] != '\0' ? report->first_failure : "nothing was answered");
-    }
-    return VT_OK;
-}
-
 static enum vt_status take_turn(struct compare *compare, uint32_t index, int scenario,
                                 struct vt_error *err, double *ret_value, double *ret_p90)
 {
-    struct contender *contender = compare->contenders[index];
-    struct vt_load_settings settings;
-    struct vt_load_report *report = NULL;
+    struct vt_contender *contender = compare->contenders[index];
+    enum vt_compared_turn turn = scenario == OFFLINE ? VT_TURN_OFFLINE : VT_TURN_SINGLE_STREAM;
 
-    settle(compare);
-    turn_settings(compare, index, scenario, &settings);
-    enum vt_status status = vt_load_run(&settings, vt_sut_seam(contender->session.sut),
-                                        &contender->qsl, compare->control, err, &report);
+    enum vt_status status = vt_contender_renew(contender, turn, err);
     if (status != VT_OK) {
         return status;
     }
-    status = check_turn(&compare->comparison.engines[index], report, err);
-    if (status == VT_OK && scenario == OFFLINE) {
-        *ret_value = contender->rate = report->metric.value;
-        *ret_p90 = 0;
-    } else if (status == VT_OK) {
-        contender->single_ns = report->latency.p50_ns > 0 ? report->latency.p50_ns : 1;
-        *ret_value = (double)contender->single_ns;
-        *ret_p90 = (double)report->latency.p90_ns;
-    }
-    vt_load_report_free(report);
-    return status;
+    settle(compare);
+    return vt_contender_turn(contender, turn, compare->job.turn_ns, compare->control, err,
+                             ret_value, ret_p90);
 }
 
 static struct vt_compared_scenario *scenario_of(struct vt_compared_engine *engine, int scenario)
@@ -553,23 +410,6 @@ enum vt_status vt_compare(const struct vt_options *options, const char *model,
     return status;
 }
 
-static void contender_free(struct compare *compare, struct contender *contender)
-{
-    struct vt_session *session = &contender->session;
-
-    if (contender->loaded) {
-        /* The sut's threads may not see samples go. */
-        vt_sut_free(session->sut);
-        session->sut = NULL;
-        session->workload_ops->unload(session->workload, compare->indices, compare->n_loaded);
-    }
-    if (session->job != NULL) {
-        vt_session_close(session);
-    }
-    vt_compare_entry_release(&contender->entry);
-    vt_free(contender);
-}
-
 void vt_comparison_free(struct vt_comparison *comparison)
 {
     struct compare *compare = (struct compare *)(void *)comparison;
@@ -577,12 +417,13 @@ void vt_comparison_free(struct vt_comparison *comparison)
     if (compare == NULL) {
         return;
     }
-    vt_comparison_release(comparison);
     for (uint32_t i = 0; i < VT_COMPARE_ENGINES_MAX; i++) {
         if (compare->contenders[i] != NULL) {
-            contender_free(compare, compare->contenders[i]);
+            vt_contender_close(compare->contenders[i]);
+            vt_free(compare->contenders[i]);
         }
     }
+    vt_comparison_release(comparison);
     vt_free(compare->indices);
     vt_save_release(&compare->save);
     vt_free(compare);

@@ -11,7 +11,8 @@
  *
  * In round i the engines take their turns in order, in round i + 1 in the opposite order
  * (A B B A …), so that a machine that gets slower or faster favours none. Every turn issues the
- * same samples in the same order. One round that is not counted goes first.
+ * same samples in the same order, to a fresh instance where that is quick (run/contender.h). One
+ * round that is not counted goes first.
  *
  * Threading: one vt_compare at a time in a process; it blocks. Events come on its thread.
  */
