@@ -61,9 +61,9 @@ struct vt_compared_engine {
     char description[96];
     char precision[16];
     uint32_t batch, lanes;
-    enum vt_renewal renewal;
-    int64_t open_ns;  /* loading the model */
-    int64_t first_ns; /* the first request, with what the engine builds for it */
+    enum vt_renewal renewal; /* the most that it allows; while measuring, the comparison's */
+    int64_t open_ns;         /* loading the model */
+    int64_t first_ns;        /* the first request, with what the engine builds for it */
     struct vt_compared_scenario offline, single_stream;
     struct vt_output_agreement *outputs; /* NULL for the first engine */
     struct vt_output_agreement *feeders; /* of all its decided outputs that differ */
@@ -81,6 +81,7 @@ struct vt_comparison {
     bool partial;                      /* interrupted */
     uint32_t rounds_wanted, rounds[2]; /* asked for; done of Offline and of SingleStream */
     int64_t turn_ns;
+    enum vt_renewal renewal;
     uint64_t samples_checked; /* whose outputs were compared */
     double rtol, atol;
     int64_t settle_longest_ns; /* waited between turns until the process was idle */

@@ -116,8 +116,6 @@ static json_t *outputs_value(const struct vt_output_agreement *outputs, uint32_t
 
 static json_t *engine_value(const struct vt_comparison *comparison, uint32_t index)
 {
-    /* enum vt_renewal */
-    static const char *const renewals[] = {"nothing", "lanes", "engine"};
     const struct vt_compared_engine *engine = &comparison->engines[index];
     struct vt_json_object json = vt_json_object_begin();
     json_t *outputs = outputs_value(engine->outputs, engine->n_outputs);
@@ -129,7 +127,6 @@ static json_t *engine_value(const struct vt_comparison *comparison, uint32_t ind
     vt_json_put(&json, "precision", vt_json_text(engine->precision));
     vt_json_put(&json, "lanes", vt_json_count(engine->lanes));
     vt_json_put(&json, "batch_max", vt_json_count(engine->batch));
-    vt_json_put(&json, "renewed_each_turn", vt_json_text(renewals[engine->renewal]));
     vt_json_put(&json, "open_ns", json_integer(engine->open_ns));
     vt_json_put(&json, "first_request_ns", json_integer(engine->first_ns));
     vt_json_put(&json, "offline", offline_value(&engine->offline, comparison->rounds[0]));
@@ -159,6 +156,8 @@ static json_t *workload_value(const struct vt_comparison *comparison)
 
 static json_t *comparison_value(const struct vt_comparison *comparison)
 {
+    /* enum vt_renewal */
+    static const char *const renewals[] = {"nothing", "lanes", "engine"};
     struct vt_json_object json = vt_json_object_begin();
     json_t *engines = json_array();
 
@@ -167,6 +166,7 @@ static json_t *comparison_value(const struct vt_comparison *comparison)
     }
     vt_json_put(&json, "rounds", vt_json_count(comparison->rounds_wanted));
     vt_json_put(&json, "turn_ns", json_integer(comparison->turn_ns));
+    vt_json_put(&json, "renewed_each_turn", vt_json_text(renewals[comparison->renewal]));
     vt_json_put(&json, "threads", vt_json_count(comparison->threads));
     vt_json_put(&json, "settle_longest_ns", json_integer(comparison->settle_longest_ns));
     vt_json_put(&json, "samples_checked", vt_json_count(comparison->samples_checked));

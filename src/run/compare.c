@@ -170,6 +170,21 @@ static enum vt_status prepare_contender(struct compare *compare, uint32_t index,
     return vt_contender_prepare(contender, compare->job.turn_ns, err);
 }
 
+/* None gets more anew than the one for which that takes longest. */
+static void treat_alike(struct vt_comparison *comparison)
+{
+    enum vt_renewal least = VT_RENEW_ENGINE;
+
+    for (uint32_t i = 0; i < comparison->n_engines; i++) {
+        enum vt_renewal one = comparison->engines[i].renewal;
+        least = one < least ? one : least;
+    }
+    for (uint32_t i = 0; i < comparison->n_engines; i++) {
+        comparison->engines[i].renewal = least;
+    }
+    comparison->renewal = least;
+}
+
 static enum vt_status start_all(struct compare *compare, struct vt_error *err)
 {
     struct vt_comparison *comparison = &compare->comparison;
@@ -192,6 +207,7 @@ static enum vt_status start_all(struct compare *compare, struct vt_error *err)
     for (uint32_t i = 0; i < comparison->n_engines && status == VT_OK; i++) {
         status = stopped(compare) ? interrupted(err) : prepare_contender(compare, i, err);
     }
+    treat_alike(comparison);
     return status;
 }
 

@@ -10,7 +10,8 @@
 
 #define WARM_UP_NS (1 * VT_NS_PER_S)
 /* Renewing takes at most this share of a turn. */
-#define RENEWAL_SHARE 2
+#define RENEWAL_SHARE  2
+#define RENEWAL_TRIALS 3
 /* More samples make no turn better: a run of load needs memory for each. */
 #define TURN_SAMPLES_MOST 50000000.0
 /* Full batches of each lane before an Offline turn is timed. */
@@ -181,18 +182,22 @@ enum vt_status vt_contender_renew(struct vt_contender *contender, enum vt_compar
     return status == VT_OK ? warm_instance(contender, turn, err) : status;
 }
 
-/* Tries how long it takes. */
+/* Tries how long it takes; the first time may be longer than all that follow. */
 static enum vt_status choose_renewal(struct vt_contender *contender, int64_t turn_ns,
                                      struct vt_error *err)
 {
     struct vt_compared_engine *engine = contender->engine;
-    int64_t start = vt_now_ns();
+    int64_t lanes_ns = INT64_MAX;
 
     engine->renewal = VT_RENEW_LANES;
-    enum vt_status status = vt_contender_renew(contender, VT_TURN_OFFLINE, err);
-    int64_t lanes_ns = vt_now_ns() - start;
-    if (status != VT_OK) {
-        return status;
+    for (int i = 0; i < RENEWAL_TRIALS && (i == 0 || lanes_ns < 2 * turn_ns); i++) {
+        int64_t start = vt_now_ns();
+        enum vt_status status = vt_contender_renew(contender, VT_TURN_OFFLINE, err);
+        if (status != VT_OK) {
+            return status;
+        }
+        int64_t took = vt_now_ns() - start;
+        lanes_ns = took < lanes_ns ? took : lanes_ns;
     }
     if (lanes_ns > turn_ns / RENEWAL_SHARE) {
         engine->renewal = VT_RENEW_NOTHING;

@@ -45,7 +45,8 @@ enum vt_status vt_contender_start(struct vt_contender *contender,
                                   struct vt_error *err) VT_NODISCARD;
 enum vt_status vt_contender_load(struct vt_contender *contender, const uint64_t *indices,
                                  uint64_t n, struct vt_error *err) VT_NODISCARD;
-/* Makes it ready for turns of so long: chooses the batch, sees how it can be renewed. */
+/* Makes it ready for turns of so long: chooses the batch, sees what of it can be renewed. The
+ * caller may lower engine->renewal behind it. */
 enum vt_status vt_contender_prepare(struct vt_contender *contender, int64_t turn_ns,
                                     struct vt_error *err) VT_NODISCARD;
 
