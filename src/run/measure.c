@@ -245,6 +245,18 @@ static enum vt_status run_accuracy(struct vt_measure *measure,
     return report->interrupted ? VT_OK : vt_measure_score(measure, entry, err);
 }
 
+/* Of the run that is reported: a search may report an earlier one than its last. */
+static void take_stages(const struct vt_measure *measure, struct vt_result_entry *entry)
+{
+    const struct vt_load_report *report = entry->report;
+
+    vt_sut_stage_times(measure->session->sut, &entry->stages);
+    if (report == NULL ||
+        entry->stages.samples != report->samples_completed - report->samples_failed) {
+        entry->stages = (struct vt_stage_times){0};
+    }
+}
+
 void vt_measure_finish(struct vt_measure *measure, enum vt_status status,
                        const struct vt_error *failure, struct vt_result_entry *entry)
 {
@@ -256,7 +268,7 @@ void vt_measure_finish(struct vt_measure *measure, enum vt_status status,
         entry->valid = false;
     }
     vt_sut_counts(measure->session->sut, &counts);
-    vt_sut_stage_times(measure->session->sut, &entry->stages);
+    take_stages(measure, entry);
     entry->requests = counts.requests;
     entry->batch_max = measure->probe.batch;
     vt_rules_judge(measure->session, entry);

@@ -18,6 +18,7 @@ struct follower {
     struct vt_measure *measure;
     const struct vt_load_settings *settings;
     struct vt_sut_counts accuracy_counts;
+    struct vt_stage_times accuracy_stages;
     uint32_t runs;
     char name[64];
 };
@@ -32,6 +33,7 @@ static void on_begin(void *ctx, enum vt_mode phase, uint32_t step, double qps)
 
     if (follower->runs++ > 0) {
         vt_sut_counts(measure->session->sut, &follower->accuracy_counts);
+        vt_sut_stage_times(measure->session->sut, &follower->accuracy_stages);
         vt_measure_phase_end(measure);
     }
     settings.mode = phase;
@@ -155,6 +157,7 @@ static enum vt_status fill(struct vt_measure *measure, const struct follower *fo
         vt_measure_finish(measure, scored, failure, entry);
         if (follower->runs > 1) {
             entry->requests = follower->accuracy_counts.requests;
+            entry->stages = follower->accuracy_stages;
         }
     }
     bool fails = status != VT_OK && made->performance == NULL;
