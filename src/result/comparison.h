@@ -74,6 +74,7 @@ struct vt_comparison {
     char started_utc[32];
     const char *model_name;
     const char *model_path; /* NULL when built in */
+    bool random_weights;
     const char *workload_name;
     char workload_description[192];
     uint64_t sample_count;

@@ -142,6 +142,7 @@ static json_t *model_value(const struct vt_comparison *comparison)
     struct vt_json_object model = vt_json_object_begin();
     vt_json_put(&model, "name", vt_json_text(comparison->model_name));
     vt_json_put(&model, "path", vt_json_text(comparison->model_path));
+    vt_json_put(&model, "random_weights", json_boolean(comparison->random_weights));
     return vt_json_object_end(&model);
 }
 

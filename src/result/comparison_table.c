@@ -178,4 +178,9 @@ void vt_comparison_print_table(const struct vt_comparison *comparison, FILE *out
     for (uint32_t i = 1; i < comparison->n_engines; i++) {
         put_outputs(comparison, i, out, columns);
     }
+    if (comparison->random_weights) {
+        put_item(out, "weights",
+                 "random: speed is that of the network (--weights FILE.onnx takes trained ones)",
+                 columns);
+    }
 }

@@ -109,6 +109,7 @@ static void describe(struct compare *compare, const struct vt_options *options)
     }
     comparison->model_name = vt_model_source_name(&first->source);
     comparison->model_path = first->source.graph.path;
+    comparison->random_weights = first->source.random_weights;
     comparison->workload_name = first->workload_ops->name;
     comparison->threads = job->threads > 0 ? (uint32_t)job->threads : vt_topology()->usable_cpus;
     comparison->rounds_wanted = (uint32_t)compare->job.pairs;
