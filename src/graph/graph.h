@@ -167,6 +167,8 @@ struct vt_operator {
     uint32_t min_inputs, max_inputs;
     uint32_t min_outputs, max_outputs;
     vt_infer_func infer; /* NULL for control flow, which the plan infers through its bodies */
+    uint32_t types;      /* what the native engine carries it out for: bits of enum vt_dtype */
+    const char *remark;  /* a restriction in words, or "" */
 };
 const struct vt_operator *vt_operator_find(const char *domain, const char *name);
 const struct vt_operator *vt_operator_table(size_t *ret_n);

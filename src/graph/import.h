@@ -20,8 +20,8 @@
 #include "graph/graph.h"
 #include "graph/wire.h"
 
-#define VT_OPSET_MIN 8
-#define VT_OPSET_MAX 18
+#define VT_OPSET_MIN 1
+#define VT_OPSET_MAX 22
 
 struct vt_external; /* a mapped file of external data */
 

@@ -64,6 +64,60 @@ enum vt_status vt_infer_is_float(const struct vt_infer *infer)
     return status;
 }
 
+/*
+ * Before opset 7 the second input is broadcast to the first where `broadcast` says so: its extents
+ * are those of the first from `axis` on, or the last ones. The output has the first one's shape.
+ */
+static enum vt_status legacy_broadcast(const struct vt_infer *infer, int64_t axis, bool has_axis,
+                                       enum vt_dtype dtype)
+{
+    const struct vt_shape_info *a = vt_infer_input(infer, 0), *b = vt_infer_input(infer, 1);
+    struct vt_shape_info padded;
+    uint32_t first = 0;
+
+    if (!vt_infer_ranked(a) || !vt_infer_ranked(b)) {
+        return vt_infer_set(infer, 0, dtype, vt_infer_ranked(a) ? a->rank : VT_RANK_UNKNOWN);
+    }
+    padded = *b;
+    if (has_axis && b->rank > 0) {
+        enum vt_status status = vt_infer_axis(infer, axis, a->rank, &first);
+        if (status != VT_OK) {
+            return status;
+        }
+        for (uint32_t d = b->rank; d + first < a->rank; d++) {
+            vt_extent_put(&padded, d, vt_extent_of(1));
+        }
+        padded.rank = first + b->rank < a->rank ? a->rank - first : b->rank;
+    }
+    const struct vt_shape_info *pair[2] = {a, &padded};
+    struct vt_infer both = *infer;
+    both.inputs = pair;
+    enum vt_status status = vt_infer_broadcast(&both, 0, 2, dtype);
+    struct vt_shape_info *out = vt_infer_output(infer, 0);
+    if (status == VT_OK && out->rank != a->rank) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "the second input has more dimensions than the first");
+    }
+    for (uint32_t d = 0; status == VT_OK && d < a->rank; d++) {
+        status = vt_infer_same_extent(infer, vt_extent_get(a, d), vt_extent_get(out, d),
+                                      "the extents of the first input and the output");
+    }
+    if (status == VT_OK) {
+        vt_infer_copy(infer, 0, a);
+        out->dtype = dtype;
+    }
+    return status;
+}
+
+static enum vt_status broadcast_pair(const struct vt_infer *infer, enum vt_dtype dtype)
+{
+    if (infer->node->opset >= 7) {
+        return vt_infer_broadcast(infer, 0, 2, dtype);
+    }
+    return legacy_broadcast(infer, vt_node_int(infer->node, "axis", 0),
+                            vt_node_attr(infer->node, "axis") != NULL, dtype);
+}
+
 static enum vt_status broadcast_same(const struct vt_infer *infer, uint32_t types,
                                      enum vt_dtype result)
 {
@@ -73,7 +127,12 @@ static enum vt_status broadcast_same(const struct vt_infer *infer, uint32_t type
     for (uint32_t i = 0; dtype == VT_UNDEFINED && i < infer->node->n_inputs; i++) {
         dtype = type_of(infer, i);
     }
-    return status != VT_OK ? status : vt_infer_broadcast(infer, 0, infer->node->n_inputs, dtype);
+    if (status != VT_OK) {
+        return status;
+    }
+    return infer->node->operator->max_inputs == 2
+               ? broadcast_pair(infer, dtype)
+               : vt_infer_broadcast(infer, 0, infer->node->n_inputs, dtype);
 }
 
 enum vt_status vt_infer_arithmetic(const struct vt_infer *infer)
@@ -129,11 +188,20 @@ enum vt_status vt_infer_pow(const struct vt_infer *infer)
     return status != VT_OK ? status : vt_infer_broadcast(infer, 0, 2, type_of(infer, 0));
 }
 
-/* The slope is broadcast to the input, never the other way round. */
+/* The slope is broadcast to the input, never the other way round. Before opset 7 it is one number
+ * or one a channel. */
 enum vt_status vt_infer_prelu(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    const struct vt_shape_info *slope = vt_infer_input(infer, 1);
 
+    if (infer->node->opset < 7) {
+        bool per_channel = vt_infer_ranked(x) && x->rank > 1 && vt_infer_ranked(slope) &&
+                           slope->rank == 1 && slope->dim[0] != 1;
+        enum vt_status same_type = vt_infer_same_types(infer, 0, 1, VT_TYPES_NUMBER);
+        return same_type != VT_OK ? same_type
+                                  : legacy_broadcast(infer, 1, per_channel, x->dtype);
+    }
     enum vt_status status = broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
     if (status != VT_OK) {
         return status;

@@ -255,7 +255,9 @@ static enum vt_status binary_prepare(struct vt_op_context *ctx, size_t *ret_work
                           vt_dtype_name(ctx->inputs[0]->dtype),
                           vt_dtype_name(ctx->inputs[1]->dtype));
     }
-    if (!vt_broadcast_init(&s->broadcast, ctx->inputs, 2, &ctx->outputs[0])) {
+    const struct vt_tensor second = vt_op_second(ctx);
+    const struct vt_tensor *pair[2] = {ctx->inputs[0], &second};
+    if (!vt_broadcast_init(&s->broadcast, pair, 2, &ctx->outputs[0])) {
         return fail_broadcast(ctx);
     }
     return VT_OK;

@@ -98,6 +98,26 @@ enum vt_status vt_op_int_list(const struct vt_op_context *ctx, const char *attri
     return VT_OK;
 }
 
+struct vt_tensor vt_op_second(const struct vt_op_context *ctx)
+{
+    struct vt_tensor b = *ctx->inputs[1];
+    const uint32_t rank = ctx->inputs[0]->rank;
+    int64_t axis = -1;
+    if (ctx->node->opset >= 7 || b.rank == 0) {
+        return b;
+    }
+    if (strcmp(ctx->node->op, "PRelu") == 0) {
+        axis = b.rank == 1 && b.dim[0] != 1 && rank > 1 ? 1 : -1;
+    } else if (vt_node_attr(ctx->node, "axis") != NULL) {
+        axis = vt_node_int(ctx->node, "axis", 0);
+        axis = axis < 0 ? axis + rank : axis;
+    }
+    while (axis >= 0 && axis + b.rank < rank) {
+        b.dim[b.rank++] = 1;
+    }
+    return b;
+}
+
 uint64_t vt_op_hash(uint64_t hash, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;

@@ -71,6 +71,12 @@ static inline size_t vt_op_align(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
+/*
+ * Input 1 as its operator broadcasts it: before opset 7 the extents stand at `axis` of input 0 (for
+ * PRelu at the channels) instead of at the end. A view: the data are the input's.
+ */
+struct vt_tensor vt_op_second(const struct vt_op_context *ctx);
+
 #define VT_OP_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t vt_op_hash(uint64_t hash, const void *bytes, size_t n);
 
