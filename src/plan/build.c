@@ -192,14 +192,13 @@ static enum vt_status make_dynamic(struct vt_builder *builder, struct vt_step *s
 static enum vt_status prepare(struct vt_builder *builder, struct vt_step *step)
 {
     size_t workspace_bytes = 0;
-    if (step->op->prepare != NULL) {
-        enum vt_status status = step->op->prepare(&step->ctx, &workspace_bytes);
-        if (status != VT_OK) {
-            vt_error_set(builder->err, status, "%s", vt_status_text(status));
-            vt_error_name_node(builder->err, builder->plan->model, step->node, step->input_tensors,
-                               step->n_inputs);
-            return status;
-        }
+    enum vt_status status =
+        vt_op_prepare(&step->ctx, step->op, step->widen, true, &workspace_bytes);
+    if (status != VT_OK) {
+        vt_error_set(builder->err, status, "%s", vt_status_text(status));
+        vt_error_name_node(builder->err, builder->plan->model, step->node, step->input_tensors,
+                           step->n_inputs);
+        return status;
     }
     if (workspace_bytes > 0) {
         step->workspace = vt_arena_calloc(&builder->plan->memory, 1, sizeof(*step->workspace));
@@ -250,6 +249,11 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
                                        .n_outputs = step->n_outputs,
                                        .state = state,
                                        .err = builder->err};
+    enum vt_status status =
+        vt_widen_new(&plan->memory, step->op, &step->ctx, builder->err, &step->widen);
+    if (status != VT_OK) {
+        return status;
+    }
     if (is_dynamic(builder, step)) {
         plan->info.dynamic_steps++;
         return make_dynamic(builder, step);

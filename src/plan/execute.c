@@ -115,11 +115,9 @@ static enum vt_status prepare_again(struct vt_plan *plan, struct vt_step *step,
     size_t workspace_bytes = 0;
     enum vt_status status = VT_OK;
     dynamic->prepared = false;
-    if (step->op->prepare != NULL) {
-        step->ctx.inputs = dynamic->seen_inputs;
-        status = step->op->prepare(&step->ctx, &workspace_bytes);
-        step->ctx.inputs = step->input_tensors;
-    }
+    step->ctx.inputs = dynamic->seen_inputs;
+    status = vt_op_prepare(&step->ctx, step->op, step->widen, true, &workspace_bytes);
+    step->ctx.inputs = step->input_tensors;
     if (status == VT_OK && workspace_bytes > 0) {
         status = vt_buffer_reserve(&plan->workspace, workspace_bytes, 0, err);
     }
@@ -148,7 +146,7 @@ static enum vt_status run_dynamic(struct vt_plan *plan, struct vt_step *step, st
         return VT_OK;
     }
     step->ctx.workspace = plan->workspace.data;
-    return step->op->run(&step->ctx);
+    return vt_op_run(&step->ctx, step->op, step->widen);
 }
 
 /* --- the program
@@ -175,7 +173,7 @@ static enum vt_status run_step(struct vt_plan *plan, struct vt_step *step, struc
     if (step->dynamic != NULL) {
         return run_dynamic(plan, step, err);
     }
-    return step->op->run(&step->ctx);
+    return vt_op_run(&step->ctx, step->op, step->widen);
 }
 
 static enum vt_status run_profiled(struct vt_plan *plan, struct vt_step *step, struct vt_error *err)

@@ -132,8 +132,10 @@ static enum vt_status compute(struct fold *fold)
     if (ctx.state == NULL) {
         return VT_ERR_MEMORY;
     }
-    if (fold->op->prepare != NULL) {
-        status = fold->op->prepare(&ctx, &workspace_bytes);
+    struct vt_widen *widen = NULL;
+    status = vt_widen_new(&builder->scratch, fold->op, &ctx, &quiet, &widen);
+    if (status == VT_OK) {
+        status = vt_op_prepare(&ctx, fold->op, widen, false, &workspace_bytes);
     }
     if (status == VT_OK) {
         ctx.workspace = vt_alloc(workspace_bytes);
@@ -146,7 +148,7 @@ static enum vt_status compute(struct fold *fold)
         }
     }
     if (status == VT_OK) {
-        status = fold->op->run(&ctx);
+        status = vt_op_run(&ctx, fold->op, widen);
     }
     vt_free(ctx.workspace);
     vt_free(ctx.state);

@@ -5,7 +5,7 @@
  *
  *   walk.c     the graph becomes a program: inference, control flow        (fold.c: constants)
  *   fuse.c     dead steps go, neighbours become one step
- *   build.c    tensors, contexts, prepare()
+ *   build.c    tensors, contexts, prepare()                            (widen.c: half precision)
  *   layout.c   buffers, lifetimes, the arena                               (memory.c: packing)
  *   execute.c  runs the program                       (control.c: If, Loop; profile.c: its clock)
  *
@@ -39,6 +39,7 @@ enum vt_step_kind {
 
 struct vt_step;
 struct vt_profiler;
+struct vt_widen;
 
 struct vt_program {
     const struct vt_graph *graph;
@@ -117,6 +118,7 @@ struct vt_step {
     struct vt_buffer *workspace;
     struct vt_op_context ctx;
     struct vt_dynamic *dynamic; /* NULL: all extents known */
+    struct vt_widen *widen;     /* NULL: the operator takes the element types as they are */
     struct vt_if *branches;
     struct vt_loop *loop;
     uint32_t profile_index; /* while the plan is profiled */
@@ -245,6 +247,16 @@ enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
 /* fuse.c */
 void vt_prune(struct vt_builder *builder, struct vt_program *program);
 enum vt_status vt_fuse(struct vt_builder *builder, struct vt_program *program);
+
+/* widen.c: prepare() and run() of an operator, which sees float16 and bfloat16 as float32. */
+/* NULL in *ret_widen where there is nothing to convert. */
+enum vt_status vt_widen_new(struct vt_arena *memory, const struct vt_op *op,
+                            const struct vt_op_context *ctx, struct vt_error *err,
+                            struct vt_widen **ret_widen);
+/* `keep_constants`: converted constants are kept with the weights, not made by each run. */
+enum vt_status vt_op_prepare(struct vt_op_context *ctx, const struct vt_op *op,
+                             struct vt_widen *widen, bool keep_constants, size_t *ret_workspace);
+enum vt_status vt_op_run(struct vt_op_context *ctx, const struct vt_op *op, struct vt_widen *widen);
 
 /* build.c */
 enum vt_status vt_build_steps(struct vt_builder *builder, struct vt_program *program);

@@ -62,6 +62,9 @@ enum vt_op_flags {
     VT_OP_EPILOGUE = 1 << 3,
     /* Understands ctx->affine. */
     VT_OP_AFFINE = 1 << 4,
+    /* Takes float16 and bfloat16 as they are. Every other operator gets them as float32, and its
+     * results are rounded back. */
+    VT_OP_ANY_FLOAT = 1 << 5,
 };
 
 struct vt_op {

@@ -412,8 +412,8 @@ static const struct vt_op ops[] = {
     {"", "Not", VT_OP_IN_PLACE, 0, NULL, not_run},
     {"", "IsNaN", 0, 0, float_prepare, is_special_run},
     {"", "IsInf", 0, 0, float_prepare, is_special_run},
-    {"", "Cast", 0, 0, cast_prepare, cast_run},
-    {"", "CastLike", 0, 0, cast_prepare, cast_run},
+    {"", "Cast", VT_OP_ANY_FLOAT, 0, cast_prepare, cast_run},
+    {"", "CastLike", VT_OP_ANY_FLOAT, 0, cast_prepare, cast_run},
     BINARY("Add"),
     BINARY("Sub"),
     BINARY("Mul"),
@@ -437,6 +437,6 @@ static const struct vt_op ops[] = {
     VARIADIC("Min"),
     VARIADIC("Sum"),
     {"", "Mean", 0, sizeof(struct binary_state), mean_prepare, variadic_run},
-    {"", "Where", 0, sizeof(struct vt_broadcast), where_prepare, where_run},
+    {"", "Where", VT_OP_ANY_FLOAT, sizeof(struct vt_broadcast), where_prepare, where_run},
 };
 VT_OP_FAMILY(vt_ops_elementwise, ops);

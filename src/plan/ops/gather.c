@@ -207,9 +207,9 @@ static enum vt_status scatter_run(struct vt_op_context *ctx)
 }
 
 static const struct vt_op ops[] = {
-    {"", "Gather", 0, sizeof(uint32_t), axis_prepare, gather_run},
-    {"", "GatherElements", 0, sizeof(uint32_t), axis_prepare, gather_elements_run},
-    {"", "GatherND", 0, 0, nd_prepare, gather_nd_run},
+    {"", "Gather", VT_OP_ANY_FLOAT, sizeof(uint32_t), axis_prepare, gather_run},
+    {"", "GatherElements", VT_OP_ANY_FLOAT, sizeof(uint32_t), axis_prepare, gather_elements_run},
+    {"", "GatherND", VT_OP_ANY_FLOAT, 0, nd_prepare, gather_nd_run},
     {"", "Scatter", VT_OP_IN_PLACE, sizeof(uint32_t), scatter_prepare, scatter_run},
     {"", "ScatterElements", VT_OP_IN_PLACE, sizeof(uint32_t), scatter_prepare, scatter_run},
     {"", "ScatterND", VT_OP_IN_PLACE, 0, scatter_prepare, scatter_run},

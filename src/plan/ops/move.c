@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that move elements as they are: each fills in a struct vt_copy. */
+#include "kernels/convert/convert.h"
 #include "kernels/move/move.h"
 #include "plan/ops/support.h"
 
@@ -280,8 +281,8 @@ static void pad_constant(struct vt_op_context *ctx, const int64_t *before)
     struct vt_copy copy = {.rank = in->rank, .bytes = vt_dtype_bytes(in->dtype)};
     int64_t from = 0, to = 0;
     uint64_t zero[2] = {0, 0};
-    if (in->dtype == VT_F32) {
-        memcpy(zero, &attribute, sizeof(attribute));
+    if (vt_convert_knows(in->dtype)) {
+        vt_convert(VT_F32, &attribute, in->dtype, zero, 1);
     }
     vt_fill(out->data, vt_op_elements(out), copy.bytes, value != NULL ? value->data : zero);
     dense_steps(in->dim, in->rank, copy.from);
@@ -386,14 +387,14 @@ static enum vt_status block_run(struct vt_op_context *ctx)
 }
 
 static const struct vt_op ops[] = {
-    {"", "Transpose", 0, 0, transpose_prepare, transpose_run},
-    {"", "Concat", 0, 0, concat_prepare, concat_run},
-    {"", "Split", 0, 0, split_prepare, split_run},
-    {"", "Slice", 0, 0, any_prepare, slice_run},
-    {"", "Expand", 0, 0, any_prepare, expand_run},
-    {"", "Tile", 0, 0, any_prepare, tile_run},
-    {"", "Pad", 0, 0, pad_prepare, pad_run},
-    {"", "DepthToSpace", 0, 0, block_prepare, block_run},
-    {"", "SpaceToDepth", 0, 0, block_prepare, block_run},
+    {"", "Transpose", VT_OP_ANY_FLOAT, 0, transpose_prepare, transpose_run},
+    {"", "Concat", VT_OP_ANY_FLOAT, 0, concat_prepare, concat_run},
+    {"", "Split", VT_OP_ANY_FLOAT, 0, split_prepare, split_run},
+    {"", "Slice", VT_OP_ANY_FLOAT, 0, any_prepare, slice_run},
+    {"", "Expand", VT_OP_ANY_FLOAT, 0, any_prepare, expand_run},
+    {"", "Tile", VT_OP_ANY_FLOAT, 0, any_prepare, tile_run},
+    {"", "Pad", VT_OP_ANY_FLOAT, 0, pad_prepare, pad_run},
+    {"", "DepthToSpace", VT_OP_ANY_FLOAT, 0, block_prepare, block_run},
+    {"", "SpaceToDepth", VT_OP_ANY_FLOAT, 0, block_prepare, block_run},
 };
 VT_OP_FAMILY(vt_ops_move, ops);

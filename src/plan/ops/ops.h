@@ -25,6 +25,7 @@ extern const struct vt_op_family vt_ops_reduce;
 extern const struct vt_op_family vt_ops_norm;
 extern const struct vt_op_family vt_ops_select;
 extern const struct vt_op_family vt_ops_recurrent;
+extern const struct vt_op_family vt_ops_loss;
 
 #define VT_OP_FAMILY(family, table)                                                                \
     const struct vt_op_family family = {table, sizeof(table) / sizeof((table)[0])}

@@ -331,12 +331,12 @@ static enum vt_status trilu_run(struct vt_op_context *ctx)
 
 static const struct vt_op ops[] = {
     {"", "TopK", 0, sizeof(struct vt_top_k), top_k_prepare, top_k_run},
-    {"", "NonZero", VT_OP_DATA_DEPENDENT, 0, number_prepare, nonzero_run},
-    {"", "Compress", VT_OP_DATA_DEPENDENT, 0, number_prepare, compress_run},
+    {"", "NonZero", VT_OP_DATA_DEPENDENT | VT_OP_ANY_FLOAT, 0, number_prepare, nonzero_run},
+    {"", "Compress", VT_OP_DATA_DEPENDENT | VT_OP_ANY_FLOAT, 0, number_prepare, compress_run},
     {"", "NonMaxSuppression", VT_OP_DATA_DEPENDENT, 0, nms_prepare, nms_run},
     {"", "OneHot", 0, 0, one_hot_prepare, one_hot_run},
     {"", "Range", 0, 0, range_prepare, range_run},
-    {"", "EyeLike", 0, 0, eye_prepare, eye_run},
-    {"", "Trilu", 0, 0, trilu_prepare, trilu_run},
+    {"", "EyeLike", VT_OP_ANY_FLOAT, 0, eye_prepare, eye_run},
+    {"", "Trilu", VT_OP_ANY_FLOAT, 0, trilu_prepare, trilu_run},
 };
 VT_OP_FAMILY(vt_ops_select, ops);

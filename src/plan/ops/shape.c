@@ -58,8 +58,8 @@ static const struct vt_op ops[] = {
     {"", "Unsqueeze", VT_OP_VIEW, 0, NULL, NULL},
     {"", "Identity", VT_OP_VIEW, 0, NULL, NULL},
     {"", "Dropout", VT_OP_VIEW, 0, dropout_prepare, NULL},
-    {"", "Shape", 0, 0, NULL, shape_run},
-    {"", "Size", 0, 0, NULL, size_run},
-    {"", "ConstantOfShape", 0, 0, NULL, constant_of_shape_run},
+    {"", "Shape", VT_OP_ANY_FLOAT, 0, NULL, shape_run},
+    {"", "Size", VT_OP_ANY_FLOAT, 0, NULL, size_run},
+    {"", "ConstantOfShape", VT_OP_ANY_FLOAT, 0, NULL, constant_of_shape_run},
 };
 VT_OP_FAMILY(vt_ops_shape, ops);
