@@ -322,13 +322,44 @@ enum vt_status vt_infer_cum_sum(const struct vt_infer *infer)
     return status;
 }
 
+/* Scales for blocks of an axis (opset 21): as many dimensions as the input has, and all extents
+ * but that of the axis. */
+static enum vt_status check_blocks(const struct vt_infer *infer, uint32_t i,
+                                   const struct vt_shape_info *x, int64_t block)
+{
+    const struct vt_shape_info *scale = vt_infer_input(infer, i);
+    uint32_t axis = 0;
+
+    enum vt_status status =
+        vt_infer_axis(infer, vt_node_int(infer->node, "axis", 1), x->rank, &axis);
+    if (status == VT_OK) {
+        status = vt_infer_rank(infer, i, x->rank);
+    }
+    for (uint32_t d = 0; status == VT_OK && d < x->rank; d++) {
+        struct vt_extent wanted = vt_extent_get(x, d);
+        if (d == axis) {
+            wanted = wanted.dim < 0 ? vt_extent_unknown(-1)
+                                    : vt_extent_of(wanted.dim / block + (wanted.dim % block != 0));
+        }
+        status = vt_infer_same_extent(infer, vt_extent_get(scale, d), wanted, "scales and blocks");
+    }
+    return status;
+}
+
 /* A scale or zero point is one number, or one for each position on the axis (opset 13). */
 static enum vt_status check_scale(const struct vt_infer *infer, uint32_t i)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
     const struct vt_shape_info *scale = vt_infer_input(infer, i);
+    int64_t block = infer->node->opset < 21 ? 0 : vt_node_int(infer->node, "block_size", 0);
     uint32_t axis = 0;
 
+    if (block < 0) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "block_size is %lld", (long long)block);
+    }
+    if (block > 0 && vt_infer_ranked(x) && vt_infer_ranked(scale)) {
+        return check_blocks(infer, i, x, block);
+    }
     if (!vt_infer_ranked(x) || !vt_infer_ranked(scale) || scale->rank == 0 ||
         vt_infer_elements(scale).dim == 1) {
         return VT_OK;
@@ -350,32 +381,49 @@ static enum vt_status check_scales(const struct vt_infer *infer)
     return status != VT_OK ? status : check_scale(infer, 2);
 }
 
+/* The type is the zero point's, or that of output_dtype (opset 21), or uint8. */
 enum vt_status vt_infer_quantize(const struct vt_infer *infer)
 {
-    enum vt_status status = vt_infer_types(infer, 0, VT_TYPE_BIT(VT_F32) | VT_TYPE_BIT(VT_I32));
+    uint32_t stored = infer->node->opset < 21 ? VT_TYPES_BYTE
+                                              : VT_TYPES_BYTE | VT_TYPE_BIT(VT_I16) |
+                                                    VT_TYPE_BIT(VT_U16);
+    int64_t wanted = infer->node->opset < 21 ? 0 : vt_node_int(infer->node, "output_dtype", 0);
+
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_SINGLE | VT_TYPE_BIT(VT_I32));
     if (status == VT_OK) {
-        status = vt_infer_types(infer, 2, VT_TYPES_BYTE);
+        status = vt_infer_types(infer, 1, VT_TYPES_SINGLE);
+    }
+    if (status == VT_OK) {
+        status = vt_infer_types(infer, 2, stored);
     }
     if (status == VT_OK) {
         status = check_scales(infer);
     }
-    if (status == VT_OK) {
-        same_shape(infer, 0, vt_infer_input(infer, 2) != NULL ? type_of(infer, 2) : VT_U8);
+    if (status != VT_OK) {
+        return status;
     }
-    return status;
+    if (wanted != 0 &&
+        (wanted < 0 || wanted > VT_BF16 || (stored & VT_TYPE_BIT(wanted)) == 0)) {
+        return vt_infer_fail(infer, VT_ERR_UNSUPPORTED,
+                             "output_dtype %lld is not supported: int8, uint8, int16 and uint16 are",
+                             (long long)wanted);
+    }
+    enum vt_dtype dtype = wanted != 0 ? (enum vt_dtype)wanted : VT_U8;
+    same_shape(infer, 0, vt_infer_input(infer, 2) != NULL ? type_of(infer, 2) : dtype);
+    return VT_OK;
 }
 
 enum vt_status vt_infer_dequantize(const struct vt_infer *infer)
 {
-    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_BYTE | VT_TYPE_BIT(VT_I32));
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_QUANTISED);
     if (status == VT_OK) {
-        status = vt_infer_types(infer, 1, VT_TYPE_BIT(VT_F32));
+        status = vt_infer_types(infer, 1, VT_TYPES_SINGLE);
     }
     if (status == VT_OK) {
         status = check_scales(infer);
     }
     if (status == VT_OK) {
-        same_shape(infer, 0, VT_F32);
+        same_shape(infer, 0, type_of(infer, 1)); /* the scale's */
     }
     return status;
 }

@@ -10,6 +10,8 @@ set(VT_PLAN_OPS
   ops/move.c
   ops/norm.c
   ops/pool.c
+  ops/quant.c
+  ops/quant_product.c
   ops/recurrent.c
   ops/reduce.c
   ops/resize.c

@@ -25,6 +25,8 @@ extern const struct vt_op_family vt_ops_reduce;
 extern const struct vt_op_family vt_ops_norm;
 extern const struct vt_op_family vt_ops_select;
 extern const struct vt_op_family vt_ops_recurrent;
+extern const struct vt_op_family vt_ops_quant_product;
+extern const struct vt_op_family vt_ops_quant;
 extern const struct vt_op_family vt_ops_loss;
 
 #define VT_OP_FAMILY(family, table)                                                                \
