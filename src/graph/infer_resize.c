@@ -307,27 +307,38 @@ enum vt_status vt_infer_space_to_depth(const struct vt_infer *infer)
     return status;
 }
 
-/* x [N, C, H, W] sampled at grid [N, H', W', 2]. */
+/* x [N, C, H, W] sampled at grid [N, H', W', 2]; from opset 20 on in any number of dimensions. */
 enum vt_status vt_infer_grid_sample(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0), *grid = vt_infer_input(infer, 1);
+    uint32_t rank = vt_infer_ranked(x) ? x->rank : vt_infer_ranked(grid) ? grid->rank : 0;
 
-    enum vt_status status = vt_infer_rank(infer, 0, 4);
+    if (rank == 0) {
+        return vt_infer_set(infer, 0, x->dtype, VT_RANK_UNKNOWN);
+    }
+    if (rank < 3 || (rank != 4 && infer->node->opset < 20)) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "its input has %u dimensions, 4 are needed (from opset 20 on 3 or "
+                             "more)",
+                             rank);
+    }
+    enum vt_status status = vt_infer_rank(infer, 0, rank);
     if (status == VT_OK) {
-        status = vt_infer_rank(infer, 1, 4);
+        status = vt_infer_rank(infer, 1, rank);
     }
     if (status == VT_OK) {
-        status = vt_infer_set(infer, 0, x->dtype, 4);
+        status = vt_infer_set(infer, 0, x->dtype, rank);
     }
     if (status != VT_OK) {
         return status;
     }
     struct vt_shape_info *out = vt_infer_output(infer, 0);
     if (vt_infer_ranked(grid)) {
-        status = vt_infer_same_extent(infer, vt_extent_get(grid, 3), vt_extent_of(2),
-                                      "the numbers of a grid point and 2");
-        vt_extent_put(out, 2, vt_extent_get(grid, 1));
-        vt_extent_put(out, 3, vt_extent_get(grid, 2));
+        status = vt_infer_same_extent(infer, vt_extent_get(grid, rank - 1), vt_extent_of(rank - 2),
+                                      "the numbers of a grid point and the spatial dimensions");
+        for (uint32_t d = 2; d < rank; d++) {
+            vt_extent_put(out, d, vt_extent_get(grid, d - 1));
+        }
     }
     if (status == VT_OK && vt_infer_ranked(x)) {
         vt_extent_put(out, 0, vt_extent_get(x, 0));

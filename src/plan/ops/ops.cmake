@@ -15,6 +15,7 @@ set(VT_PLAN_OPS
   ops/recurrent.c
   ops/reduce.c
   ops/resize.c
+  ops/sample.c
   ops/select.c
   ops/shape.c
   ops/softmax.c
