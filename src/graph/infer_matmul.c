@@ -2,6 +2,7 @@
 /*
  * Shapes of matrix products.
  */
+#include "graph/einsum.h"
 #include "graph/infer.h"
 
 /* A [.., M, K] times B [.., K, N]: the leading dimensions are broadcast; a vector stands for a row
@@ -136,4 +137,99 @@ enum vt_status vt_infer_gemm(const struct vt_infer *infer)
         vt_extent_put(out, 1, vt_extent_get(b, trans_b ? 0 : 1));
     }
     return vt_infer_ranked(c) ? check_addend(infer, c, out) : VT_OK;
+}
+
+/* The extents of the labels as far as they are known; 1 is broadcast. */
+static enum vt_status einsum_extents(const struct vt_infer *infer, const struct vt_einsum *e,
+                                     struct vt_extent *ret)
+{
+    for (uint32_t i = 0; i < e->n_labels; i++) {
+        ret[i] = vt_extent_of(1);
+    }
+    for (uint32_t t = 0; t < e->n_terms; t++) {
+        for (uint32_t d = 0; d < e->rank[t]; d++) {
+            struct vt_extent extent = vt_extent_get(vt_infer_input(infer, t), d);
+            struct vt_extent *label = &ret[e->term[t][d]];
+            if (extent.dim == 1) {
+                continue;
+            }
+            if (label->dim != 1 && label->dim >= 0) {
+                enum vt_status status =
+                    vt_infer_same_extent(infer, extent, *label, "the extents of a letter");
+                if (status != VT_OK) {
+                    return status;
+                }
+            } else {
+                *label = extent;
+            }
+        }
+    }
+    return VT_OK;
+}
+
+enum vt_status vt_infer_einsum(const struct vt_infer *infer)
+{
+    struct vt_einsum e;
+    struct vt_extent label[VT_EINSUM_LABELS];
+    uint32_t ranks[VT_EINSUM_TERMS] = {0};
+    const char *equation = vt_node_string(infer->node, "equation", NULL);
+    enum vt_dtype dtype = vt_infer_input(infer, 0)->dtype;
+
+    enum vt_status status = vt_infer_same_types(infer, 0, UINT32_MAX - 1, VT_TYPES_NUMBER);
+    if (status == VT_OK && equation == NULL) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "its equation is missing");
+    }
+    if (status == VT_OK && infer->node->n_inputs > VT_EINSUM_TERMS) {
+        status = vt_infer_fail(infer, VT_ERR_LIMIT, "it has %u terms, at most %d are supported",
+                               infer->node->n_inputs, VT_EINSUM_TERMS);
+    }
+    for (uint32_t i = 0; status == VT_OK && i < infer->node->n_inputs; i++) {
+        if (vt_infer_input(infer, i) == NULL) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "input %u is omitted", i);
+        }
+        if (!vt_infer_ranked(vt_infer_input(infer, i))) {
+            return vt_infer_set(infer, 0, dtype, VT_RANK_UNKNOWN);
+        }
+        ranks[i] = vt_infer_input(infer, i)->rank;
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    const char *problem = vt_einsum_parse(equation, infer->node->n_inputs, ranks, &e);
+    if (problem != NULL) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "its equation '%.80s' is wrong: %s", equation,
+                             problem);
+    }
+    status = einsum_extents(infer, &e, label);
+    if (status == VT_OK) {
+        status = vt_infer_set(infer, 0, dtype, e.n_out);
+    }
+    for (uint32_t i = 0; status == VT_OK && i < e.n_out; i++) {
+        vt_extent_put(vt_infer_output(infer, 0), i, label[e.out[i]]);
+    }
+    return status;
+}
+
+/* Square matrices [.., N, N] give one number each. */
+enum vt_status vt_infer_det(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_FLOAT);
+    if (status != VT_OK || !vt_infer_ranked(x)) {
+        return status != VT_OK ? status : vt_infer_set(infer, 0, x->dtype, VT_RANK_UNKNOWN);
+    }
+    if (x->rank < 2) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "needs two dimensions, its input has %u",
+                             x->rank);
+    }
+    status = vt_infer_same_extent(infer, vt_extent_get(x, x->rank - 1),
+                                  vt_extent_get(x, x->rank - 2), "the extents of its matrices");
+    if (status == VT_OK) {
+        status = vt_infer_set(infer, 0, x->dtype, x->rank - 2);
+    }
+    for (uint32_t d = 0; status == VT_OK && d + 2 < x->rank; d++) {
+        vt_extent_put(vt_infer_output(infer, 0), d, vt_extent_get(x, d));
+    }
+    return status;
 }

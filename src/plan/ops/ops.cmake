@@ -5,6 +5,7 @@ set(VT_PLAN_OPS
   ops/elementwise.c
   ops/find.c
   ops/gather.c
+  ops/linear.c
   ops/loss.c
   ops/matmul.c
   ops/move.c
