@@ -458,3 +458,55 @@ enum vt_status vt_infer_global_pool(const struct vt_infer *infer)
     }
     return VT_OK;
 }
+
+/* The image that a MaxPool was made of, or of the extents that the third input names. */
+enum vt_status vt_infer_max_unpool(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    struct window window = {0};
+    struct vt_infer_list shape;
+
+    enum vt_status status = vt_infer_types(infer, 1, VT_TYPE_BIT(VT_I64));
+    if (status == VT_OK) {
+        status = vt_infer_input_list(infer, 2, &shape);
+    }
+    if (status != VT_OK || !vt_infer_ranked(x)) {
+        return status != VT_OK ? status : vt_infer_set(infer, 0, x->dtype, VT_RANK_UNKNOWN);
+    }
+    status = check_image(infer, x);
+    if (status == VT_OK) {
+        status = read_window(infer, x->rank - 2, &window);
+    }
+    if (status == VT_OK && window.kernel[0] < 0) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "attribute kernel_shape is missing");
+    }
+    if (status == VT_OK) {
+        status = vt_infer_set(infer, 0, x->dtype, x->rank);
+    }
+    if (status == VT_OK && shape.given && shape.known && shape.n != x->rank) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "output_shape has %zu numbers, %u are needed",
+                               shape.n, x->rank);
+    }
+    if (status != VT_OK || (shape.given && !shape.known)) {
+        return status;
+    }
+    struct vt_shape_info *out = vt_infer_output(infer, 0);
+    vt_extent_put(out, 0, vt_extent_get(x, 0));
+    vt_extent_put(out, 1, vt_extent_get(x, 1));
+    for (uint32_t i = 0; status == VT_OK && i < window.n; i++) {
+        struct vt_extent n = {0};
+        window.dilation[i] = 1;
+        status = spread(infer, &window, i, 0, vt_extent_get(x, 2 + i), &n);
+        if (shape.given) {
+            n = vt_extent_of(shape.at[2 + i]);
+        }
+        if (status == VT_OK && n.dim < 0 && shape.given) {
+            status = vt_infer_fail(infer, VT_ERR_FORMAT, "output_shape holds %lld",
+                                   (long long)shape.at[2 + i]);
+        }
+        if (status == VT_OK) {
+            vt_extent_put(out, 2 + i, n);
+        }
+    }
+    return status;
+}

@@ -16,7 +16,8 @@ enum vt_unary {
     VT_UNARY_NEG,
     VT_UNARY_SIGN,
     VT_UNARY_RELU,
-    VT_UNARY_CLIP, /* alpha: lower, beta: upper */
+    VT_UNARY_CLIP,    /* alpha: lower, beta: upper */
+    VT_UNARY_BIT_NOT, /* of integers only */
     /* Those above exist for integers too. */
     VT_UNARY_EXP,
     VT_UNARY_LOG,

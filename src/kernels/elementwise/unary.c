@@ -23,6 +23,8 @@ static double unary_f64(const struct vt_unary_params *p, double v)
     case VT_UNARY_CLIP:
         v = v < alpha ? alpha : v;
         return v > beta ? beta : v;
+    case VT_UNARY_BIT_NOT:
+        return v;
     case VT_UNARY_EXP:
         return exp(v);
     case VT_UNARY_LOG:
@@ -110,6 +112,8 @@ static int64_t unary_i64(const struct vt_unary_params *p, int64_t v)
     case VT_UNARY_CLIP:
         v = v < p->lower ? p->lower : v;
         return v > p->upper ? p->upper : v;
+    case VT_UNARY_BIT_NOT:
+        return ~v;
     default:
         return v;
     }
@@ -123,6 +127,8 @@ static uint64_t unary_u64(const struct vt_unary_params *p, uint64_t v)
     case VT_UNARY_CLIP:
         v = p->lower > 0 && v < (uint64_t)p->lower ? (uint64_t)p->lower : v;
         return v > p->upper_u ? p->upper_u : v;
+    case VT_UNARY_BIT_NOT:
+        return ~v;
     default:
         return v;
     }
@@ -181,17 +187,17 @@ bool vt_unary_knows(enum vt_unary op, enum vt_dtype dtype)
     switch (dtype) {
     case VT_F32:
     case VT_F64:
-        return true;
+        return op != VT_UNARY_BIT_NOT;
     case VT_I8:
     case VT_I16:
     case VT_I32:
     case VT_I64:
-        return op <= VT_UNARY_CLIP;
+        return op <= VT_UNARY_BIT_NOT;
     case VT_U8:
     case VT_U16:
     case VT_U32:
     case VT_U64:
-        return op <= VT_UNARY_CLIP && op != VT_UNARY_NEG;
+        return op <= VT_UNARY_BIT_NOT && op != VT_UNARY_NEG;
     default:
         return false;
     }

@@ -26,4 +26,26 @@ struct vt_norm {
 };
 void vt_norm_run(const struct vt_norm *norm, const float *x, float *y, struct vt_pool *pool);
 
+/* [outer][n][inner] divided by the norm along the middle extent, p = 1 or 2; what has norm 0 stays
+ * 0. */
+void vt_lp_normalize_run(int64_t outer, int64_t n, int64_t inner, int p, const float *x, float *y);
+
+/*
+ * Brought to mean 0 and deviation 1 over some of the axes: element i belongs to the group that
+ * adds up from index_d · step_d (0 along the axes that are normalised over). `workspace`: two
+ * doubles a group.
+ */
+struct vt_mean_variance {
+    uint32_t rank;
+    int64_t dim[8], step[8];
+    int64_t groups;
+    double epsilon; /* added to the deviation */
+};
+void vt_mean_variance_run(const struct vt_mean_variance *m, const float *x, float *y,
+                          double *workspace);
+
+/* Mean and variance of every channel of [batch][channels][n]. */
+void vt_channel_statistics(int64_t batch, int64_t channels, int64_t n, const float *x,
+                           float *ret_mean, float *ret_variance);
+
 #endif

@@ -42,4 +42,18 @@ struct vt_nms {
 int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *scores,
                    int64_t capacity, int64_t *ret_triples, int64_t *workspace);
 
+/*
+ * The different slices along the middle extent of [outer][n][inner], in ascending order or in that
+ * of their first occurrence. Writes, each with room for n: where each is found first, which one
+ * each position holds, how often each occurs. `workspace` has room for 2n. Returns how many.
+ */
+struct vt_unique {
+    enum vt_dtype dtype; /* a number or bool of at least a byte, but no half precision */
+    int64_t outer, n, inner;
+    bool sorted;
+};
+bool vt_unique_knows(enum vt_dtype dtype);
+int64_t vt_unique_run(const struct vt_unique *u, const void *x, int64_t *ret_first,
+                      int64_t *ret_which, int64_t *ret_counts, int64_t *workspace);
+
 #endif

@@ -7,7 +7,7 @@
 static const struct vt_op_family *const families[] = {
     &vt_ops_conv,  &vt_ops_matmul, &vt_ops_pool,      &vt_ops_elementwise, &vt_ops_softmax,
     &vt_ops_shape, &vt_ops_move,   &vt_ops_gather,    &vt_ops_resize,      &vt_ops_reduce,
-    &vt_ops_norm,  &vt_ops_select, &vt_ops_recurrent, &vt_ops_linear, &vt_ops_sample, &vt_ops_quant_product, &vt_ops_quant, &vt_ops_loss,
+    &vt_ops_norm,  &vt_ops_select, &vt_ops_recurrent, &vt_ops_place, &vt_ops_linear, &vt_ops_sample, &vt_ops_quant_product, &vt_ops_quant, &vt_ops_loss,
 };
 
 const struct vt_op *vt_op_find(const char *domain, const char *name)
@@ -21,4 +21,13 @@ const struct vt_op *vt_op_find(const char *domain, const char *name)
         }
     }
     return NULL;
+}
+
+const struct vt_op *vt_op_for(const struct vt_node *node)
+{
+    const struct vt_op *op = vt_op_find(node->domain, node->op);
+    /* A view has one output; a Dropout that gives its mask, too, copies. */
+    const bool has_mask = op != NULL && (op->flags & VT_OP_VIEW) != 0 && node->n_outputs > 1 &&
+                          node->outputs[1] != VT_NO_VALUE;
+    return has_mask ? vt_op_find(node->domain, "Dropout with mask") : op;
 }

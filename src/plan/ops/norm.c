@@ -24,9 +24,6 @@ static enum vt_status batch_prepare(struct vt_op_context *ctx, size_t *ret_works
 {
     const struct vt_tensor *x = ctx->inputs[0];
     enum vt_status status = vt_op_require_f32(ctx, 5);
-    if (vt_node_int(ctx->node, "training_mode", 0) != 0) {
-        return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "training_mode is not supported");
-    }
     if (vt_node_int(ctx->node, "spatial", 1) != 1) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "spatial = 0 is not supported");
     }
@@ -34,9 +31,40 @@ static enum vt_status batch_prepare(struct vt_op_context *ctx, size_t *ret_works
         status = vt_op_require_count(ctx, i, channels_of(x));
     }
     if (status == VT_OK) {
-        *ret_workspace = 2 * vt_op_align((size_t)channels_of(x) * sizeof(float));
+        *ret_workspace = 4 * vt_op_align((size_t)channels_of(x) * sizeof(float));
     }
     return status;
+}
+
+/* From opset 14 on an attribute says so, before that the number of outputs. */
+static bool is_training(const struct vt_op_context *ctx)
+{
+    if (ctx->node->opset >= 14) {
+        return vt_node_int(ctx->node, "training_mode", 0) != 0;
+    }
+    for (uint32_t i = 1; i < ctx->node->n_outputs; i++) {
+        if (ctx->node->outputs[i] != VT_NO_VALUE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Running statistics: what came in, moved towards the batch's by 1 - momentum. Before opset 14 the
+ * batch's own follow as outputs 3 and 4. */
+static void put_statistics(struct vt_op_context *ctx, const float *const batch[2], int64_t channels)
+{
+    const float momentum = vt_node_float(ctx->node, "momentum", 0.9f);
+    for (uint32_t k = 0; k < 2; k++) {
+        float *running = output_of(ctx, 1 + k), *saved = output_of(ctx, 3 + k);
+        const float *before = floats_of(ctx, 3 + k);
+        for (int64_t c = 0; c < channels && running != NULL; c++) {
+            running[c] = before[c] * momentum + batch[k][c] * (1.0f - momentum);
+        }
+        if (saved != NULL) {
+            memcpy(saved, batch[k], (size_t)channels * sizeof(float));
+        }
+    }
 }
 
 static enum vt_status batch_run(struct vt_op_context *ctx)
@@ -47,8 +75,16 @@ static enum vt_status batch_run(struct vt_op_context *ctx)
     const float *gamma = floats_of(ctx, 1), *beta = floats_of(ctx, 2);
     const float *mean = floats_of(ctx, 3), *variance = floats_of(ctx, 4);
     float *scale = ctx->workspace;
-    float *shift =
-        (float *)(void *)((char *)ctx->workspace + vt_op_align((size_t)channels * sizeof(float)));
+    const size_t part = vt_op_align((size_t)channels * sizeof(float)) / sizeof(float);
+    float *shift = scale + part;
+    if (is_training(ctx)) {
+        float *const batch[2] = {shift + part, shift + 2 * part};
+        vt_channel_statistics(x->rank > 0 ? x->dim[0] : 1, channels,
+                              vt_op_product(x->dim, 2, x->rank), x->data, batch[0], batch[1]);
+        put_statistics(ctx, (const float *const[2]){batch[0], batch[1]}, channels);
+        mean = batch[0];
+        variance = batch[1];
+    }
     for (int64_t c = 0; c < channels; c++) {
         const double s = (double)gamma[c] / sqrt((double)variance[c] + (double)epsilon);
         scale[c] = (float)s;
@@ -143,7 +179,72 @@ static enum vt_status norm_run(struct vt_op_context *ctx)
     return VT_OK;
 }
 
+static enum vt_status lp_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    uint32_t axis;
+    (void)ret_workspace;
+    enum vt_status status = vt_op_require_f32(ctx, 1);
+    return status == VT_OK ? vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1),
+                                        ctx->inputs[0]->rank, &axis)
+                           : status;
+}
+
+static enum vt_status lp_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *x = ctx->inputs[0];
+    uint32_t axis = 0;
+    enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), x->rank, &axis);
+    if (status == VT_OK) {
+        vt_lp_normalize_run(vt_op_product(x->dim, 0, axis), x->dim[axis],
+                            vt_op_product(x->dim, axis + 1, x->rank),
+                            (int)vt_node_int(ctx->node, "p", 2), x->data, ctx->outputs[0].data);
+    }
+    return status;
+}
+
+static enum vt_status mean_variance_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    static const int64_t all_but_channels[] = {0, 2, 3};
+    struct vt_mean_variance *m = ctx->state;
+    const struct vt_tensor *x = ctx->inputs[0];
+    size_t n = 0;
+    const int64_t *axes = vt_node_ints(ctx->node, "axes", &n);
+    uint32_t over = 0, axis = 0;
+    enum vt_status status = vt_op_require_f32(ctx, 1);
+    if (axes == NULL) {
+        axes = all_but_channels;
+        n = 3;
+    }
+    for (size_t i = 0; i < n && status == VT_OK; i++) {
+        status = vt_op_axis(ctx, axes[i], x->rank, &axis);
+        over |= 1u << axis;
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    *m = (struct vt_mean_variance){.rank = x->rank, .groups = 1, .epsilon = 1e-9};
+    for (uint32_t d = x->rank; d-- > 0;) {
+        m->dim[d] = x->dim[d];
+        if ((over >> d & 1) == 0) {
+            m->step[d] = m->groups;
+            m->groups *= x->dim[d];
+        }
+    }
+    *ret_workspace = 2 * (size_t)m->groups * sizeof(double);
+    return VT_OK;
+}
+
+static enum vt_status mean_variance_run(struct vt_op_context *ctx)
+{
+    vt_mean_variance_run(ctx->state, ctx->inputs[0]->data, ctx->outputs[0].data, ctx->workspace);
+    return VT_OK;
+}
+
 static const struct vt_op ops[] = {
+    {"", "LpNormalization", 0, 0, lp_prepare, lp_run},
+    {"", "MeanVarianceNormalization", 0, sizeof(struct vt_mean_variance), mean_variance_prepare,
+     mean_variance_run},
+
     {"", "BatchNormalization", VT_OP_IN_PLACE, 0, batch_prepare, batch_run},
     {"", "InstanceNormalization", VT_OP_IN_PLACE, sizeof(struct vt_norm), instance_prepare,
      norm_run},

@@ -10,6 +10,7 @@ set(VT_PLAN_OPS
   ops/matmul.c
   ops/move.c
   ops/norm.c
+  ops/place.c
   ops/pool.c
   ops/quant.c
   ops/quant_product.c

@@ -264,6 +264,66 @@ static bool one_of(enum vt_dtype dtype, uint64_t *ret)
     }
 }
 
+static enum vt_status unique_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    struct vt_unique *u = ctx->state;
+    const struct vt_tensor *x = ctx->inputs[0];
+    uint32_t axis = 0;
+    if (!vt_unique_knows(x->dtype)) {
+        return vt_op_fail_type(ctx, x);
+    }
+    *u = (struct vt_unique){.dtype = x->dtype,
+                            .outer = 1,
+                            .n = vt_op_elements(x),
+                            .inner = 1,
+                            .sorted = vt_node_int(ctx->node, "sorted", 1) != 0};
+    if (vt_node_attr(ctx->node, "axis") != NULL) {
+        enum vt_status status =
+            vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), x->rank, &axis);
+        if (status != VT_OK) {
+            return status;
+        }
+        u->outer = vt_op_product(x->dim, 0, axis);
+        u->n = x->dim[axis];
+        u->inner = vt_op_product(x->dim, axis + 1, x->rank);
+    }
+    *ret_workspace = 5 * vt_op_align((size_t)u->n * sizeof(int64_t));
+    return VT_OK;
+}
+
+/* Copies a list of what was found to an output that is wanted. */
+static void put_list(struct vt_op_context *ctx, uint32_t output, const int64_t *list, int64_t n)
+{
+    if (output < ctx->n_outputs && ctx->outputs[output].data != NULL) {
+        memcpy(ctx->outputs[output].data, list, (size_t)n * sizeof(*list));
+        set_extent(&ctx->outputs[output], 0, n);
+    }
+}
+
+static enum vt_status unique_run(struct vt_op_context *ctx)
+{
+    const struct vt_unique *u = ctx->state;
+    const struct vt_tensor *x = ctx->inputs[0];
+    struct vt_tensor *out = &ctx->outputs[0];
+    const size_t part = vt_op_align((size_t)u->n * sizeof(int64_t)) / sizeof(int64_t);
+    int64_t *first = ctx->workspace, *which = first + part, *counts = which + part;
+    const int64_t found = vt_unique_run(u, x->data, first, which, counts, counts + part);
+    const size_t block = (size_t)u->inner * vt_dtype_bytes(x->dtype);
+    char *to = out->data;
+    for (int64_t o = 0; o < u->outer; o++) {
+        for (int64_t i = 0; i < found; i++, to += block) {
+            memcpy(to, (const char *)x->data + (size_t)(o * u->n + first[i]) * block, block);
+        }
+    }
+    const int64_t axis = vt_node_int(ctx->node, "axis", 0);
+    const bool flat = vt_node_attr(ctx->node, "axis") == NULL;
+    set_extent(out, flat ? 0 : (uint32_t)(axis < 0 ? axis + x->rank : axis), found);
+    put_list(ctx, 1, first, found);
+    put_list(ctx, 2, which, u->n);
+    put_list(ctx, 3, counts, found);
+    return VT_OK;
+}
+
 static enum vt_status eye_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     uint64_t one;
@@ -334,6 +394,7 @@ static const struct vt_op ops[] = {
     {"", "NonZero", VT_OP_DATA_DEPENDENT | VT_OP_ANY_FLOAT, 0, number_prepare, nonzero_run},
     {"", "Compress", VT_OP_DATA_DEPENDENT | VT_OP_ANY_FLOAT, 0, number_prepare, compress_run},
     {"", "NonMaxSuppression", VT_OP_DATA_DEPENDENT, 0, nms_prepare, nms_run},
+    {"", "Unique", VT_OP_DATA_DEPENDENT, sizeof(struct vt_unique), unique_prepare, unique_run},
     {"", "OneHot", 0, 0, one_hot_prepare, one_hot_run},
     {"", "Range", 0, 0, range_prepare, range_run},
     {"", "EyeLike", VT_OP_ANY_FLOAT, 0, eye_prepare, eye_run},
