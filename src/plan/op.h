@@ -85,7 +85,7 @@ struct vt_op {
 /* Every operator that can be carried out, from the families' tables. NULL when there is none. */
 const struct vt_op *vt_op_find(const char *domain, const char *name);
 /* The entry that carries a node out: an operator may have another one for its rarer forms. */
-const struct vt_op *vt_op_for(const struct vt_node *node);
+const struct vt_op *vt_op_for(const struct vt_model *model, const struct vt_node *node);
 
 /*
  * Packed form of a constant, made once for a model. The key is (source pointer, kind, variant);

@@ -119,7 +119,7 @@ static enum vt_status walk_op(struct vt_builder *builder, struct vt_program *pro
     if (step == NULL) {
         return VT_ERR_MEMORY;
     }
-    step->op = vt_op_for(node);
+    step->op = vt_op_for(builder->plan->model, node);
     step->flops = flops;
     if (step->op != NULL && (step->op->flags & VT_OP_VIEW) != 0) {
         step->kind = VT_STEP_VIEW;

@@ -7,7 +7,7 @@
 static const struct vt_op_family *const families[] = {
     &vt_ops_conv,  &vt_ops_matmul, &vt_ops_pool,      &vt_ops_elementwise, &vt_ops_softmax,
     &vt_ops_shape, &vt_ops_move,   &vt_ops_gather,    &vt_ops_resize,      &vt_ops_reduce,
-    &vt_ops_norm,  &vt_ops_select, &vt_ops_recurrent, &vt_ops_place, &vt_ops_linear, &vt_ops_sample, &vt_ops_quant_product, &vt_ops_quant, &vt_ops_loss,
+    &vt_ops_norm,  &vt_ops_select, &vt_ops_recurrent, &vt_ops_signal, &vt_ops_place, &vt_ops_linear, &vt_ops_sample, &vt_ops_quant_product, &vt_ops_quant, &vt_ops_loss,
 };
 
 const struct vt_op *vt_op_find(const char *domain, const char *name)
@@ -23,11 +23,25 @@ const struct vt_op *vt_op_find(const char *domain, const char *name)
     return NULL;
 }
 
-const struct vt_op *vt_op_for(const struct vt_node *node)
+/* Whether a Dropout of this model surely drops nothing and gives no mask: then it is a view. */
+static bool is_plain_dropout(const struct vt_model *model, const struct vt_node *node)
 {
-    const struct vt_op *op = vt_op_find(node->domain, node->op);
-    /* A view has one output; a Dropout that gives its mask, too, copies. */
-    const bool has_mask = op != NULL && (op->flags & VT_OP_VIEW) != 0 && node->n_outputs > 1 &&
-                          node->outputs[1] != VT_NO_VALUE;
-    return has_mask ? vt_op_find(node->domain, "Dropout with mask") : op;
+    if (node->n_outputs > 1 && node->outputs[1] != VT_NO_VALUE) {
+        return false;
+    }
+    if (node->n_inputs < 3 || node->inputs[2] == VT_NO_VALUE) {
+        return true;
+    }
+    const struct vt_tensor *training = vt_model_values(model)[node->inputs[2]].constant;
+    return training != NULL && training->dtype == VT_BOOL && training->bytes == 1 &&
+           *(const uint8_t *)training->data == 0;
+}
+
+const struct vt_op *vt_op_for(const struct vt_model *model, const struct vt_node *node)
+{
+    if (node->domain[0] == '\0' && strcmp(node->op, "Dropout") == 0 &&
+        !is_plain_dropout(model, node)) {
+        return vt_op_find("", "Dropout with mask");
+    }
+    return vt_op_find(node->domain, node->op);
 }

@@ -20,6 +20,7 @@ set(VT_PLAN_OPS
   ops/sample.c
   ops/select.c
   ops/shape.c
+  ops/signal.c
   ops/softmax.c
   ops/support.c
   ops/window.c

@@ -1,36 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that give their input another shape, or say what its shape is. */
+#include "kernels/convert/convert.h"
 #include "kernels/move/move.h"
 #include "plan/ops/support.h"
 
 /* Nothing is dropped outside of training, nor at a ratio of 0. */
-static enum vt_status dropout_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+static enum vt_status dropout_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *ratio = vt_op_input(ctx, 1), *training = vt_op_input(ctx, 2);
-    (void)ret_workspace;
-    const bool drops = ratio == NULL || ratio->data == NULL || vt_op_double_at(ratio, 0) != 0.0;
-    if (training != NULL && drops &&
-        (training->data == NULL || *(const uint8_t *)training->data != 0)) {
+    const bool has_mask = ctx->n_outputs > 1 && ctx->outputs[1].data != NULL;
+    if (training != NULL && training->bytes > 0 && *(const uint8_t *)training->data != 0 &&
+        (ratio == NULL || vt_op_double_at(ratio, 0) != 0.0)) {
         return vt_op_fail(ctx, VT_ERR_UNSUPPORTED,
                           "training mode, in which elements are dropped at random, is not "
                           "supported");
     }
-    return VT_OK;
-}
-
-static enum vt_status dropout_run(struct vt_op_context *ctx)
-{
-    struct vt_tensor *mask = &ctx->outputs[1];
-    const uint8_t yes = 1;
-    const uint64_t one_half = mask->dtype == VT_F16 ? 0x3c00 : 0x3f80;
-    const float one_float = 1.0f;
-    const double one_double = 1.0;
-    const void *one = mask->dtype == VT_F32   ? &one_float
-                      : mask->dtype == VT_F64 ? (const void *)&one_double
-                      : mask->dtype == VT_BOOL ? (const void *)&yes
-                                              : &one_half;
     memcpy(ctx->outputs[0].data, ctx->inputs[0]->data, ctx->outputs[0].bytes);
-    vt_fill(mask->data, vt_op_elements(mask), vt_dtype_bytes(mask->dtype), one);
+    if (has_mask) {
+        const double one = 1.0;
+        uint64_t element = 0;
+        vt_convert(VT_F64, &one, ctx->outputs[1].dtype, &element, 1);
+        vt_fill(ctx->outputs[1].data, vt_op_elements(&ctx->outputs[1]),
+                vt_dtype_bytes(ctx->outputs[1].dtype), &element);
+    }
     return VT_OK;
 }
 
@@ -75,8 +67,8 @@ static const struct vt_op ops[] = {
     {"", "Squeeze", VT_OP_VIEW, 0, NULL, NULL},
     {"", "Unsqueeze", VT_OP_VIEW, 0, NULL, NULL},
     {"", "Identity", VT_OP_VIEW, 0, NULL, NULL},
-    {"", "Dropout", VT_OP_VIEW, 0, dropout_prepare, NULL},
-    {"", "Dropout with mask", VT_OP_ANY_FLOAT, 0, dropout_prepare, dropout_run},
+    {"", "Dropout", VT_OP_VIEW, 0, NULL, NULL},
+    {"", "Dropout with mask", VT_OP_ANY_FLOAT, 0, NULL, dropout_run},
     {"", "Shape", VT_OP_ANY_FLOAT, 0, NULL, shape_run},
     {"", "Size", VT_OP_ANY_FLOAT, 0, NULL, size_run},
     {"", "ConstantOfShape", VT_OP_ANY_FLOAT, 0, NULL, constant_of_shape_run},
