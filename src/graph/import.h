@@ -6,6 +6,7 @@
  *   import.c        ModelProto: versions, opsets, the entry points
  *   import_graph.c  GraphProto: inputs, initialisers, declared types, nodes
  *   import_node.c   NodeProto and AttributeProto
+ *   import_scan.c   Scan, which becomes a Loop
  *   import_tensor.c TensorProto: views of the file, or decoded copies
  *   external.c      tensors in files beside the model
  *   scope.c         names to values
@@ -94,6 +95,9 @@ enum vt_status vt_import_text(struct vt_import *import, struct vt_wire *wire,
 /* Declares a value in a scope. VT_ERR_FORMAT when the scope has that name already. */
 enum vt_status vt_scope_declare(struct vt_import *import, const struct vt_scope *scope,
                                 const char *name, enum vt_value_kind kind, uint32_t *ret_value);
+/* A value that no node of the file can name. */
+enum vt_status vt_scope_nameless(struct vt_import *import, uint32_t scope, enum vt_value_kind kind,
+                                 uint32_t *ret_value);
 /* The value of that name in this scope alone, or in it and those around it; else VT_NO_VALUE. */
 uint32_t vt_scope_find_here(const struct vt_import *import, const struct vt_scope *scope,
                             const uint8_t *name, size_t length);
@@ -121,6 +125,9 @@ struct vt_raw_node {
     struct vt_wire wire; /* at its start */
     struct vt_node node;
     bool is_constant; /* became a constant, is no node any more */
+    /* Nodes that stand directly before and behind it. */
+    const struct vt_node *before, *after;
+    uint32_t n_before, n_after;
 };
 
 /* First pass: name, operator, opset, outputs (declared in `scope`); a Constant is taken in. */
@@ -130,6 +137,9 @@ enum vt_status vt_import_node_outputs(struct vt_import *import, const struct vt_
 enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_scope *scope,
                                    const struct vt_graph *graph, uint32_t position,
                                    struct vt_raw_node *raw);
+/* Makes a Loop and what stands around it of a Scan whose inputs and attributes are read. */
+enum vt_status vt_import_scan(struct vt_import *import, const struct vt_scope *scope,
+                              uint32_t position, struct vt_raw_node *raw);
 /* How a message names a node: its name, or "#12", its position. */
 struct vt_quoted vt_node_label(const struct vt_node *node, uint32_t position);
 

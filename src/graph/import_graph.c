@@ -370,7 +370,9 @@ static enum vt_status finish_nodes(struct graph_pass *pass, uint32_t n_raw)
         if (status != VT_OK) {
             return status;
         }
-        n_nodes += !pass->raw[i].is_constant;
+        if (!pass->raw[i].is_constant) {
+            n_nodes += 1 + pass->raw[i].n_before + pass->raw[i].n_after;
+        }
     }
     struct vt_node *nodes =
         vt_import_calloc(import, &import->model->arena, n_nodes, sizeof(*nodes));

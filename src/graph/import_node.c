@@ -573,5 +573,5 @@ enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_sco
                               vt_node_label(node, position).text, node->op, (long long)node->opset,
                               local.text);
     }
-    return VT_OK;
+    return strcmp(node->op, "Scan") == 0 ? vt_import_scan(import, scope, position, raw) : VT_OK;
 }

@@ -119,6 +119,17 @@ static enum vt_status report_cycle(const struct order *order, const uint32_t *pa
                           vt_node_label(&order->raw[last].node, last).text);
 }
 
+static void put_out(const struct vt_raw_node *raw, struct vt_node *ret_nodes, uint32_t *n_done)
+{
+    for (uint32_t i = 0; i < raw->n_before; i++) {
+        ret_nodes[(*n_done)++] = raw->before[i];
+    }
+    ret_nodes[(*n_done)++] = raw->node;
+    for (uint32_t i = 0; i < raw->n_after; i++) {
+        ret_nodes[(*n_done)++] = raw->after[i];
+    }
+}
+
 /* Follows the needs of one node, without recursion, and puts out what is ready. */
 static enum vt_status visit(struct order *order, uint32_t root, uint8_t *state, uint32_t *path,
                             uint32_t *next, struct vt_node *ret_nodes, uint32_t *n_done)
@@ -135,7 +146,7 @@ static enum vt_status visit(struct order *order, uint32_t root, uint8_t *state, 
         uint32_t at = path[depth - 1];
         if (next[depth - 1] == order->first[at + 1]) {
             state[at] = DONE;
-            ret_nodes[(*n_done)++] = order->raw[at].node;
+            put_out(&order->raw[at], ret_nodes, n_done);
             depth--;
             continue;
         }

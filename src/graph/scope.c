@@ -136,6 +136,27 @@ enum vt_status vt_scope_declare(struct vt_import *import, const struct vt_scope 
     return VT_OK;
 }
 
+enum vt_status vt_scope_nameless(struct vt_import *import, uint32_t scope, enum vt_value_kind kind,
+                                 uint32_t *ret_value)
+{
+    struct vt_model *model = import->model;
+
+    if (model->n_values >= import->limits.max_values) {
+        return vt_import_fail(import, VT_ERR_LIMIT, "more than %u values",
+                              import->limits.max_values);
+    }
+    if (!grow_values(import)) {
+        return vt_import_fail(import, VT_ERR_MEMORY, "out of memory for %u values",
+                              model->n_values + 1);
+    }
+    *ret_value = model->n_values++;
+    model->values[*ret_value] = (struct vt_value){
+        .name = "", .kind = kind, .dtype = VT_UNDEFINED, .rank = VT_RANK_UNKNOWN};
+    import->origins[*ret_value] =
+        (struct vt_value_origin){.scope = scope, .producer = VT_NO_VALUE};
+    return VT_OK;
+}
+
 uint32_t vt_scope_find_here(const struct vt_import *import, const struct vt_scope *scope,
                             const uint8_t *name, size_t length)
 {
