@@ -107,6 +107,8 @@ uint32_t vt_scope_find(const struct vt_import *import, const struct vt_scope *sc
 /* Reads a TensorProto. Its data are a view of the file where that is possible. */
 enum vt_status vt_import_tensor(struct vt_import *import, struct vt_wire *wire,
                                 const char **ret_name, const struct vt_tensor **ret_tensor);
+/* What ONNX calls an element type, those that are not supported among them. */
+const char *vt_import_type_name(int64_t type);
 /* A tensor of these numbers, copied: what Constant's value_ints and the like stand for. */
 enum vt_status vt_import_numbers(struct vt_import *import, enum vt_dtype dtype, uint32_t rank,
                                  size_t n, const void *numbers,

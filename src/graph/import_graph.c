@@ -31,6 +31,7 @@ enum {
 struct declared {
     const char *name;
     bool other;
+    int64_t other_type; /* the element type that is not supported; 0: no tensor at all */
     bool too_deep; /* more dimensions than VT_RANK_MAX */
     enum vt_dtype dtype;
     uint32_t rank;
@@ -104,6 +105,7 @@ static enum vt_status read_tensor_type(struct vt_import *import, struct vt_wire 
         if (field.number == TENSOR_ELEM_TYPE) {
             declared->dtype = field.value <= VT_BF16 ? (enum vt_dtype)field.value : VT_UNDEFINED;
             declared->other = field.value > VT_BF16;
+            declared->other_type = declared->other ? (int64_t)field.value : 0;
         } else if (field.number == TENSOR_SHAPE && vt_wire_enter(wire, &field, &inner)) {
             status = read_shape(import, &inner, declared);
         }
@@ -206,9 +208,16 @@ static enum vt_status take_input(struct vt_import *import, const struct vt_scope
         return VT_OK;
     }
     if (declared.other) {
+        if (declared.other_type == 0) {
+            return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                                  "input %s is no tensor, but a sequence, a map or an optional: "
+                                  "these are not supported",
+                                  vt_quote(declared.name).text);
+        }
         return vt_import_fail(import, VT_ERR_UNSUPPORTED,
-                              "input %s is no tensor of a supported element type",
-                              vt_quote(declared.name).text);
+                              "input %s has the element type %s, which is not supported",
+                              vt_quote(declared.name).text,
+                              vt_import_type_name(declared.other_type));
     }
     if (declared.too_deep) {
         return vt_import_fail(import, VT_ERR_LIMIT,

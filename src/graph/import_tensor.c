@@ -361,7 +361,8 @@ static enum vt_status shape_of(struct vt_import *import, const struct draft *dra
         tensor->dtype == VT_C64 || tensor->dtype == VT_C128) {
         return vt_import_fail(
             import, VT_ERR_UNSUPPORTED, "tensor %s: element type %s (%lld) is not supported",
-            vt_quote(draft->name).text, vt_dtype_name(tensor->dtype), (long long)draft->data_type);
+            vt_quote(draft->name).text, vt_import_type_name(draft->data_type),
+            (long long)draft->data_type);
     }
     tensor->rank = draft->rank;
     memcpy(tensor->dim, draft->dim, sizeof(tensor->dim));
@@ -428,6 +429,18 @@ enum vt_status vt_import_tensor(struct vt_import *import, struct vt_wire *wire,
     *ret_name = draft.name;
     *ret_tensor = tensor;
     return VT_OK;
+}
+
+const char *vt_import_type_name(int64_t type)
+{
+    /* The types that ONNX has beyond ours, in the order of its numbers. */
+    static const char *const beyond[] = {"float8e4m3fn",   "float8e4m3fnuz", "float8e5m2",
+                                         "float8e5m2fnuz", "uint4",          "int4",
+                                         "float4e2m1"};
+    if (type > VT_BF16 && type <= VT_BF16 + (int64_t)(sizeof(beyond) / sizeof(beyond[0]))) {
+        return beyond[type - VT_BF16 - 1];
+    }
+    return type >= 0 && type <= VT_BF16 ? vt_dtype_name((enum vt_dtype)type) : "unknown";
 }
 
 enum vt_status vt_import_numbers(struct vt_import *import, enum vt_dtype dtype, uint32_t rank,

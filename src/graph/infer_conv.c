@@ -250,6 +250,16 @@ enum vt_status vt_infer_conv(const struct vt_infer *infer)
     return status != VT_OK ? status : conv(infer, 0, 1, 2, vt_infer_input(infer, 0)->dtype);
 }
 
+/* The third input holds offsets, the fourth the bias, the fifth a mask. */
+enum vt_status vt_infer_deform_conv(const struct vt_infer *infer)
+{
+    enum vt_status status = vt_infer_same_types(infer, 0, 4, VT_TYPES_FLOAT);
+    if (status == VT_OK) {
+        status = vt_infer_rank(infer, 0, 4);
+    }
+    return status != VT_OK ? status : conv(infer, 0, 1, 3, vt_infer_input(infer, 0)->dtype);
+}
+
 enum vt_status vt_infer_conv_integer(const struct vt_infer *infer)
 {
     enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_BYTE);

@@ -2,6 +2,7 @@
 /*
  * Shapes of elementwise operators: one input, two or many that are broadcast, conversions.
  */
+#include "graph/import.h"
 #include "graph/infer.h"
 
 static enum vt_dtype type_of(const struct vt_infer *infer, uint32_t i)
@@ -283,7 +284,7 @@ enum vt_status vt_infer_cast(const struct vt_infer *infer)
     }
     if (!castable(to)) {
         return vt_infer_fail(infer, VT_ERR_UNSUPPORTED, "a cast to type %lld (%s) is not supported",
-                             (long long)to, vt_dtype_name((enum vt_dtype)to));
+                             (long long)to, vt_import_type_name(to));
     }
     same_shape(infer, 0, (enum vt_dtype)to);
     return VT_OK;

@@ -316,7 +316,7 @@ static enum vt_status pad_axis(const struct vt_infer *infer, uint32_t axis, int6
                              (long long)before, (long long)after, (long long)most);
     }
     int64_t widest = before > after ? before : after;
-    bool reflects = strcmp(mode, "reflect") == 0, repeats = strcmp(mode, "edge") == 0;
+    bool reflects = strcmp(mode, "reflect") == 0, repeats = strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0;
     if (extent.dim >= 0 && widest > 0 &&
         ((reflects && widest >= extent.dim) || (repeats && extent.dim == 0))) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "mode %s cannot pad an extent of %lld by %lld",
@@ -331,10 +331,11 @@ static enum vt_status check_pad(const struct vt_infer *infer)
 {
     const char *mode = vt_node_string(infer->node, "mode", "constant");
 
+    bool wraps = infer->node->opset >= 19 && strcmp(mode, "wrap") == 0;
     if (strcmp(mode, "constant") != 0 && strcmp(mode, "reflect") != 0 &&
-        strcmp(mode, "edge") != 0) {
+        strcmp(mode, "edge") != 0 && !wraps) {
         return vt_infer_fail(infer, VT_ERR_UNSUPPORTED,
-                             "its mode must be constant, reflect or edge");
+                             "its mode must be constant, reflect, edge or (from opset 19 on) wrap");
     }
     if (infer->node->opset < 11 && infer->node->n_inputs > 1) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "pads are an attribute before opset 11");
@@ -510,4 +511,40 @@ enum vt_status vt_infer_reverse_sequence(const struct vt_infer *infer)
                ? VT_OK
                : vt_infer_same_extent(infer, vt_extent_get(lengths, 0),
                                       vt_extent_get(x, (uint32_t)batch), "lengths and batch");
+}
+
+/* Named axes get the extents that the second input lists: cut or filled on both sides. */
+enum vt_status vt_infer_center_crop_pad(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    struct vt_infer_list shape, axes;
+
+    enum vt_status status = vt_infer_input_list(infer, 1, &shape);
+    if (status == VT_OK) {
+        status = vt_infer_attr_list(infer, "axes", &axes);
+    }
+    vt_infer_copy(infer, 0, x);
+    if (status != VT_OK || !vt_infer_ranked(x)) {
+        return status;
+    }
+    if (!axes.given) {
+        axes.n = x->rank;
+        for (uint32_t d = 0; d < x->rank; d++) {
+            axes.at[d] = d;
+        }
+    }
+    status = vt_infer_axes(infer, x->rank, &axes);
+    if (status == VT_OK && shape.known && shape.n != axes.n) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "%zu extents are given, %zu are needed",
+                               shape.n, axes.n);
+    }
+    for (size_t i = 0; status == VT_OK && i < axes.n; i++) {
+        if (shape.known && shape.at[i] < 0) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "an extent is %lld",
+                                 (long long)shape.at[i]);
+        }
+        vt_extent_put(vt_infer_output(infer, 0), (uint32_t)axes.at[i],
+                      shape.known ? vt_extent_of(shape.at[i]) : vt_extent_unknown(-1));
+    }
+    return status;
 }

@@ -164,13 +164,18 @@ enum vt_status vt_infer_group_norm(const struct vt_infer *infer)
 {
     const struct vt_shape_info *x = vt_infer_input(infer, 0);
     int64_t groups = vt_node_int(infer->node, "num_groups", 0);
+    /* The parameters are one a group before opset 21, one a channel from then on. */
+    struct vt_extent n = vt_extent_of(groups);
 
+    if (infer->node->opset >= 21) {
+        n = vt_infer_ranked(x) && x->rank > 1 ? vt_extent_get(x, 1) : vt_extent_unknown(-1);
+    }
     if (groups < 1) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "num_groups is missing or below 1");
     }
     enum vt_status status = channel_norm(infer, 0, 3);
     for (uint32_t i = 1; status == VT_OK && i <= 2; i++) {
-        status = check_channels(infer, i, vt_extent_of(groups));
+        status = check_channels(infer, i, n);
     }
     if (status == VT_OK && vt_infer_ranked(x) && x->dim[1] >= 0 && x->dim[1] % groups != 0) {
         status =

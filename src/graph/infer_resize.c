@@ -395,3 +395,90 @@ enum vt_status vt_infer_roi_align(const struct vt_infer *infer)
     }
     return status;
 }
+
+/* Matrices [N, 2, 3] or [N, 3, 4] and the size of an image give the positions of its pixels. */
+enum vt_status vt_infer_affine_grid(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *theta = vt_infer_input(infer, 0);
+    struct vt_infer_list size;
+
+    enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_FLOAT);
+    if (status == VT_OK) {
+        status = vt_infer_rank(infer, 0, 3);
+    }
+    if (status == VT_OK) {
+        status = vt_infer_input_list(infer, 1, &size);
+    }
+    if (status != VT_OK || !size.known) {
+        return status != VT_OK ? status
+                               : vt_infer_set(infer, 0, theta->dtype, VT_RANK_UNKNOWN);
+    }
+    if (size.n != 4 && size.n != 5) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "its size has %zu numbers, 4 or 5 are needed",
+                             size.n);
+    }
+    status = vt_infer_set(infer, 0, theta->dtype, (uint32_t)size.n);
+    for (uint32_t d = 0; status == VT_OK && d + 1 < size.n; d++) {
+        int64_t extent = size.at[d == 0 ? 0 : d + 1];
+        if (extent < 0) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "its size holds %lld", (long long)extent);
+        }
+        vt_extent_put(vt_infer_output(infer, 0), d, vt_extent_of(extent));
+    }
+    if (status == VT_OK) {
+        vt_extent_put(vt_infer_output(infer, 0), (uint32_t)size.n - 1,
+                      vt_extent_of((int64_t)size.n - 2));
+    }
+    return status;
+}
+
+/* Columns [N, C·block, positions] are added up into an image [N, C, …]. */
+enum vt_status vt_infer_col2im(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+    struct vt_infer_list image, block;
+    struct vt_extent channels = vt_extent_unknown(-1);
+    int64_t taps = 1;
+
+    enum vt_status status = vt_infer_rank(infer, 0, 3);
+    if (status == VT_OK) {
+        status = vt_infer_input_list(infer, 1, &image);
+    }
+    if (status == VT_OK) {
+        status = vt_infer_input_list(infer, 2, &block);
+    }
+    if (status == VT_OK && image.n + 2 > VT_RANK_MAX) {
+        status = vt_infer_fail(infer, VT_ERR_LIMIT, "its image has too many dimensions");
+    }
+    if (status != VT_OK || !image.known) {
+        return status != VT_OK ? status : vt_infer_set(infer, 0, x->dtype, VT_RANK_UNKNOWN);
+    }
+    for (size_t i = 0; block.known && i < block.n; i++) {
+        if (block.at[i] < 1 || __builtin_mul_overflow(taps, block.at[i], &taps)) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "its block has an extent of %lld",
+                                 (long long)block.at[i]);
+        }
+    }
+    if (block.known && vt_infer_ranked(x)) {
+        status = divided(infer, vt_extent_get(x, 1), taps, &channels);
+    }
+    if (status == VT_OK) {
+        status = vt_infer_set(infer, 0, x->dtype, (uint32_t)image.n + 2);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    struct vt_shape_info *out = vt_infer_output(infer, 0);
+    if (vt_infer_ranked(x)) {
+        vt_extent_put(out, 0, vt_extent_get(x, 0));
+    }
+    vt_extent_put(out, 1, channels);
+    for (uint32_t d = 0; d < image.n; d++) {
+        if (image.at[d] < 0) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "its image has an extent of %lld",
+                                 (long long)image.at[d]);
+        }
+        vt_extent_put(out, 2 + d, vt_extent_of(image.at[d]));
+    }
+    return VT_OK;
+}

@@ -158,6 +158,16 @@ enum vt_status vt_infer_dft(const struct vt_infer *infer)
     if (length.given) {
         points = length.known ? vt_extent_of(length.number) : vt_extent_unknown(-1);
     }
+    bool half = vt_node_int(infer->node, "onesided", 0) != 0;
+    if (half && vt_node_int(infer->node, "inverse", 0) != 0) {
+        /* The first half of a spectrum becomes real numbers, twice as many but for the ends. */
+        if (!length.given) {
+            points = points.dim < 1 ? vt_extent_unknown(-1) : vt_extent_of(2 * (points.dim - 1));
+        }
+        vt_extent_put(out, at, points);
+        vt_extent_put(out, x->rank - 1, vt_extent_of(1));
+        return VT_OK;
+    }
     vt_extent_put(out, at, bins_of(infer, 0, points));
     vt_extent_put(out, x->rank - 1, vt_extent_of(2));
     return VT_OK;

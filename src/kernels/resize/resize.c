@@ -4,18 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-#define TAPS_MAX 4
-
 /* What one output position along an axis reads. */
 struct tap {
-    int64_t at[TAPS_MAX]; /* in elements of the input */
-    float weight[TAPS_MAX];
+    int64_t *at; /* in elements of the input */
+    float *weight;
     bool outside; /* tf_crop_and_resize beyond the image */
 };
 
 struct job {
     const struct vt_resize *r;
-    int taps;
+    int64_t taps[VT_RANK_MAX];
     struct tap *axis[VT_RANK_MAX];
     size_t bytes;
     const char *x;
@@ -46,6 +44,10 @@ static double coordinate_of(const struct vt_resize *r, uint32_t axis, int64_t i)
             return start * (in - 1) + x * (end - start) * (in - 1) / (out - 1);
         }
         return 0.5 * (start + end) * (in - 1);
+    }
+    case VT_RESIZE_HALF_PIXEL_SYMMETRIC: {
+        const double cut = out / (in * scale);
+        return in / 2 * (1 - cut) + (x + 0.5) / scale - 0.5;
     }
     }
     return x;
@@ -80,31 +82,73 @@ static double cubic_weight(double a, double distance)
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
 }
 
-static void fill_cubic(const struct vt_resize *r, int64_t n, double x, struct tap *tap)
+/* How much the filter is stretched along an axis: 1, or less where it shrinks. */
+static double stretch_of(const struct vt_resize *r, uint32_t axis)
 {
-    const int64_t base = (int64_t)floor(x);
-    double weight[TAPS_MAX], sum = 0;
-    for (int k = 0; k < TAPS_MAX; k++) {
-        const int64_t at = base - 1 + k;
-        weight[k] = cubic_weight((double)r->cubic_a, x - (double)at);
-        if (r->exclude_outside && (at < 0 || at >= n)) {
-            weight[k] = 0;
-        }
-        sum += weight[k];
+    return r->antialias && r->scale[axis] < 1 ? r->scale[axis] : 1;
+}
+
+/* Taps of every output position along an axis. */
+static int64_t taps_of(const struct vt_resize *r, uint32_t axis)
+{
+    const double reach = (r->mode == VT_RESIZE_CUBIC ? 2 : 1) / stretch_of(r, axis);
+    if (r->mode == VT_RESIZE_NEAREST) {
+        return 1;
+    }
+    /* No further than the whole axis, and what lies just outside, is ever of use. */
+    const double most = 2 * ((double)r->in[axis] + 4);
+    return 2 * (int64_t)ceil(reach < most ? reach : most);
+}
+
+static double weight_of(const struct vt_resize *r, double distance)
+{
+    if (r->mode == VT_RESIZE_CUBIC) {
+        return cubic_weight((double)r->cubic_a, distance);
+    }
+    const double d = fabs(distance);
+    return d < 1 ? 1 - d : 0;
+}
+
+/* Weights of the positions around x; those outside read the nearest one inside. */
+static void fill_filter(const struct vt_resize *r, uint32_t axis, double x, int64_t n_taps,
+                        struct tap *tap)
+{
+    const int64_t n = r->in[axis], base = (int64_t)floor(x) - n_taps / 2 + 1;
+    const double stretch = stretch_of(r, axis);
+    const bool normalise = r->exclude_outside || stretch < 1;
+    double sum = 0;
+    for (int64_t k = 0; k < n_taps; k++) {
+        const int64_t at = base + k;
+        const bool dropped = r->exclude_outside && (at < 0 || at >= n);
+        const double weight = dropped ? 0 : weight_of(r, (x - (double)at) * stretch);
+        sum += weight;
+        tap->weight[k] = (float)weight;
         tap->at[k] = clamp(at, n);
     }
-    for (int k = 0; k < TAPS_MAX; k++) {
-        tap->weight[k] = (float)(r->exclude_outside ? weight[k] / sum : weight[k]);
+    for (int64_t k = 0; k < n_taps && normalise; k++) {
+        tap->weight[k] = (float)((double)tap->weight[k] / sum);
     }
 }
 
-static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, struct tap *taps)
+static void fill_linear(int64_t n, double x, struct tap *tap)
+{
+    x = x < 0 ? 0 : (x > (double)(n - 1) ? (double)(n - 1) : x);
+    const int64_t base = (int64_t)x;
+    tap->at[0] = base;
+    tap->at[1] = clamp(base + 1, n);
+    tap->weight[1] = (float)(x - (double)base);
+    tap->weight[0] = 1.0f - tap->weight[1];
+}
+
+static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, int64_t n_taps,
+                      struct tap *taps)
 {
     const int64_t n = r->in[axis];
     for (int64_t i = 0; i < r->out[axis]; i++) {
         struct tap *tap = &taps[i];
         double x = coordinate_of(r, axis, i);
-        memset(tap, 0, sizeof(*tap));
+        memset(tap->at, 0, (size_t)n_taps * sizeof(*tap->at));
+        memset(tap->weight, 0, (size_t)n_taps * sizeof(*tap->weight));
         tap->outside =
             r->coordinate == VT_RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (double)(n - 1));
         /* What is further out reads the same; a bound keeps the rounding below defined. */
@@ -116,17 +160,12 @@ static void fill_axis(const struct vt_resize *r, uint32_t axis, int64_t stride, 
             tap->weight[0] = 1;
         } else if (r->mode == VT_RESIZE_NEAREST) {
             tap->at[0] = clamp(nearest_of(r->nearest, x), n);
-        } else if (r->mode == VT_RESIZE_LINEAR) {
-            x = x < 0 ? 0 : (x > (double)(n - 1) ? (double)(n - 1) : x);
-            const int64_t base = (int64_t)x;
-            tap->at[0] = base;
-            tap->at[1] = clamp(base + 1, n);
-            tap->weight[1] = (float)(x - (double)base);
-            tap->weight[0] = 1.0f - tap->weight[1];
+        } else if (r->mode == VT_RESIZE_LINEAR && n_taps == 2 && !r->exclude_outside) {
+            fill_linear(n, x, tap);
         } else {
-            fill_cubic(r, n, x, tap);
+            fill_filter(r, axis, x, n_taps, tap);
         }
-        for (int k = 0; k < TAPS_MAX; k++) {
+        for (int64_t k = 0; k < n_taps; k++) {
             tap->at[k] *= stride;
         }
     }
@@ -139,7 +178,7 @@ static float mix(const struct job *job, const struct tap *const *taps, uint32_t 
     const struct tap *tap = taps[axis];
     const bool last = axis + 1 == job->r->rank;
     float sum = 0.0f;
-    for (int k = 0; k < job->taps; k++) {
+    for (int64_t k = 0; k < job->taps[axis]; k++) {
         if (tap->weight[k] == 0.0f) {
             continue;
         }
@@ -183,24 +222,49 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 
 size_t vt_resize_workspace_bytes(const struct vt_resize *resize)
 {
-    size_t n = 0;
+    size_t bytes = 0;
     for (uint32_t i = 0; i < resize->rank; i++) {
-        n += (size_t)resize->out[i];
+        const size_t taps = (size_t)taps_of(resize, i);
+        bytes += (size_t)resize->out[i] *
+                 (sizeof(struct tap) + taps * (sizeof(int64_t) + sizeof(float)));
     }
-    return n * sizeof(struct tap);
+    return bytes;
+}
+
+/* Cuts the tables of an axis out of the workspace: first all that is 8 bytes wide. */
+static void place_tables(struct job *job, void *workspace)
+{
+    const struct vt_resize *r = job->r;
+    struct tap *tap = workspace;
+    for (uint32_t i = 0; i < r->rank; i++) {
+        job->axis[i] = tap;
+        tap += r->out[i];
+    }
+    int64_t *at = (int64_t *)(void *)tap;
+    for (uint32_t i = 0; i < r->rank; i++) {
+        for (int64_t k = 0; k < r->out[i]; k++, at += job->taps[i]) {
+            job->axis[i][k].at = at;
+        }
+    }
+    float *weight = (float *)(void *)at;
+    for (uint32_t i = 0; i < r->rank; i++) {
+        for (int64_t k = 0; k < r->out[i]; k++, weight += job->taps[i]) {
+            job->axis[i][k].weight = weight;
+        }
+    }
 }
 
 void vt_resize_run(const struct vt_resize *resize, size_t bytes, const void *x, void *y,
                    struct vt_pool *pool, void *workspace)
 {
     struct job job = {.r = resize, .bytes = bytes, .x = x, .y = y};
-    struct tap *next = workspace;
     int64_t rows = 1, stride = 1;
-    job.taps = resize->mode == VT_RESIZE_NEAREST ? 1 : (resize->mode == VT_RESIZE_LINEAR ? 2 : 4);
+    for (uint32_t i = 0; i < resize->rank; i++) {
+        job.taps[i] = taps_of(resize, i);
+    }
+    place_tables(&job, workspace);
     for (uint32_t i = resize->rank; i-- > 0;) {
-        job.axis[i] = next;
-        fill_axis(resize, i, stride, next);
-        next += resize->out[i];
+        fill_axis(resize, i, stride, job.taps[i], job.axis[i]);
         stride *= resize->in[i];
         rows *= i + 1 < resize->rank ? resize->out[i] : 1;
     }

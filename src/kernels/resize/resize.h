@@ -27,6 +27,7 @@ enum vt_resize_coordinate {
     VT_RESIZE_ASYMMETRIC,
     VT_RESIZE_TF_HALF_PIXEL_FOR_NN,
     VT_RESIZE_TF_CROP_AND_RESIZE,
+    VT_RESIZE_HALF_PIXEL_SYMMETRIC, /* what the cut of the length takes is taken on both sides */
 };
 
 enum vt_resize_nearest {
@@ -42,6 +43,7 @@ struct vt_resize {
     enum vt_resize_nearest nearest;
     float cubic_a;
     bool exclude_outside;
+    bool antialias; /* shrinking, the filter is as wide as what it shrinks to one */
     float extrapolation;
     uint32_t rank;
     int64_t in[VT_RANK_MAX], out[VT_RANK_MAX];

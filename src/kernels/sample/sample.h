@@ -53,4 +53,29 @@ struct vt_roi_align {
 bool vt_roi_align_run(const struct vt_roi_align *r, const float *x, const float *regions,
                       const int64_t *images, float *y, int64_t *ret_bad);
 
+/*
+ * A convolution each of whose taps is moved by an offset, and weighed by a mask: offset
+ * [batch][offset_groups][taps][2][out] (down, right), mask [batch][offset_groups][taps][out].
+ */
+struct vt_deform_conv {
+    int64_t batch, in_channels, out_channels, groups, offset_groups;
+    int64_t in[2], out[2], kernel[2], stride[2], dilation[2], pad[2];
+};
+struct vt_deform_data {
+    const float *x, *weights, *offset;
+    const float *bias, *mask; /* or NULL */
+    float *y;
+};
+/* `workspace`: in_channels times taps. */
+void vt_deform_conv_run(const struct vt_deform_conv *d, const struct vt_deform_data *data,
+                        float *workspace);
+
+/* The grid that matrices [batch][dims][dims + 1] make of the positions of an image [out]. */
+struct vt_affine_grid {
+    int64_t batch, out[VT_SAMPLE_DIMS];
+    uint32_t dims; /* 2 or 3 */
+    bool align_corners;
+};
+void vt_affine_grid_run(const struct vt_affine_grid *g, const float *theta, float *y);
+
 #endif

@@ -46,7 +46,7 @@ struct line {
     enum vt_dtype dtype;
     const void *x, *window;
     int64_t at, step, parts, n, length;
-    bool inverse;
+    bool inverse, half;
 };
 
 /* Bin k of a line's transform. */
@@ -57,7 +57,10 @@ static void transform(const struct line *l, const double *table, int64_t k, doub
     int64_t turn = 0; /* k·i modulo the length */
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = l->at + i * l->step;
-        const double weight = l->window != NULL ? number_at(l->dtype, l->window, i) : 1;
+        double weight = l->window != NULL ? number_at(l->dtype, l->window, i) : 1;
+        if (l->half) { /* each stands for its mirror image, too, unless it is its own */
+            weight = i == 0 || 2 * i == l->length ? 1 : (2 * i < l->length ? 2 : 0);
+        }
         const double a = number_at(l->dtype, l->x, at) * weight;
         const double b = l->parts == 2 ? number_at(l->dtype, l->x, at + 1) * weight : 0;
         const double c = table[2 * turn], s = l->inverse ? table[2 * turn + 1] : -table[2 * turn + 1];
@@ -78,7 +81,8 @@ void vt_fourier_run(const struct vt_fourier *f, const void *x, void *y, double *
                         .parts = f->parts,
                         .n = f->n,
                         .length = f->length,
-                        .inverse = f->inverse};
+                        .inverse = f->inverse,
+                        .half = f->half};
     const double factor = f->inverse ? 1 / (double)f->length : 1;
     fill_table(f->length, table);
     for (int64_t o = 0; o < f->outer; o++) {
@@ -87,9 +91,13 @@ void vt_fourier_run(const struct vt_fourier *f, const void *x, void *y, double *
             for (int64_t k = 0; k < f->bins; k++) {
                 double value[2];
                 transform(&line, table, k, value);
-                const int64_t to = ((o * f->bins + k) * f->inner + i) * 2;
-                put_number(f->dtype, y, to, value[0] * factor);
-                put_number(f->dtype, y, to + 1, value[1] * factor);
+                const int64_t to = (o * f->bins + k) * f->inner + i;
+                if (f->half) {
+                    put_number(f->dtype, y, to, value[0] * factor);
+                    continue;
+                }
+                put_number(f->dtype, y, 2 * to, value[0] * factor);
+                put_number(f->dtype, y, 2 * to + 1, value[1] * factor);
             }
         }
     }

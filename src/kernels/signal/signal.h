@@ -19,6 +19,9 @@ struct vt_fourier {
     int64_t outer, n, inner, parts;
     int64_t length, bins;
     bool inverse; /* and divided by `length` */
+    /* An inverse of the first half of a spectrum, whose other half is its mirror image; then y has
+     * one real part and `length` bins. */
+    bool half;
 };
 /* Doubles that the table of a transform of that length takes; false when they are too many. */
 bool vt_fourier_table_size(int64_t length, size_t *ret_bytes);

@@ -344,6 +344,26 @@ static enum vt_status pad_run(struct vt_op_context *ctx)
     return VT_OK;
 }
 
+/* A Pad or a cut of the same size on both sides of each axis; the odd one is behind. */
+static enum vt_status center_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *in = ctx->inputs[0], *out = &ctx->outputs[0];
+    struct vt_copy copy = {.rank = in->rank, .bytes = vt_dtype_bytes(in->dtype)};
+    int64_t from = 0, to = 0;
+    memset(out->data, 0, out->bytes);
+    dense_steps(in->dim, in->rank, copy.from);
+    dense_steps(out->dim, out->rank, copy.to);
+    for (uint32_t i = 0; i < in->rank; i++) {
+        const int64_t more = out->dim[i] - in->dim[i];
+        copy.dim[i] = more < 0 ? out->dim[i] : in->dim[i];
+        from += more < 0 ? -more / 2 * copy.from[i] : 0;
+        to += more > 0 ? more / 2 * copy.to[i] : 0;
+    }
+    vt_copy_run(&copy, (const char *)in->data + from * (int64_t)copy.bytes,
+                (char *)out->data + to * (int64_t)copy.bytes, ctx->pool);
+    return VT_OK;
+}
+
 static enum vt_status block_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     const int64_t b = vt_node_int(ctx->node, "blocksize", 0);
@@ -394,6 +414,7 @@ static const struct vt_op ops[] = {
     {"", "Expand", VT_OP_ANY_FLOAT, 0, any_prepare, expand_run},
     {"", "Tile", VT_OP_ANY_FLOAT, 0, any_prepare, tile_run},
     {"", "Pad", VT_OP_ANY_FLOAT, 0, pad_prepare, pad_run},
+    {"", "CenterCropPad", VT_OP_ANY_FLOAT, 0, any_prepare, center_run},
     {"", "DepthToSpace", VT_OP_ANY_FLOAT, 0, block_prepare, block_run},
     {"", "SpaceToDepth", VT_OP_ANY_FLOAT, 0, block_prepare, block_run},
 };

@@ -137,12 +137,15 @@ static enum vt_status group_prepare(struct vt_op_context *ctx, size_t *ret_works
                              .blocks = x->dim[1] / groups,
                              .block = vt_op_product(x->dim, 2, x->rank),
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
-    /* Up to opset 20 there is one factor a group. */
+    /* Up to opset 20 there is one factor a group, from 21 on one a channel. */
+    const bool by_channel = ctx->node->opset >= 21;
     for (uint32_t i = 1; i < 3 && status == VT_OK; i++) {
-        status = vt_op_require_count(ctx, i, groups);
+        status = vt_op_require_count(ctx, i, by_channel ? x->dim[1] : groups);
     }
-    norm->block *= norm->blocks;
-    norm->blocks = 1;
+    if (!by_channel) {
+        norm->block *= norm->blocks;
+        norm->blocks = 1;
+    }
     return status;
 }
 

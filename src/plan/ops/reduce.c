@@ -21,7 +21,10 @@ static const struct reduce_entry {
 static enum vt_status reduce_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    if (!vt_reduce_knows(ctx->inputs[0]->dtype)) {
+    const enum vt_dtype dtype = ctx->inputs[0]->dtype;
+    const bool chooses =
+        strcmp(ctx->node->op, "ReduceMax") == 0 || strcmp(ctx->node->op, "ReduceMin") == 0;
+    if (!vt_reduce_knows(dtype) && !(dtype == VT_BOOL && chooses)) {
         return vt_op_fail_type(ctx, ctx->inputs[0]);
     }
     return VT_OK;
@@ -31,7 +34,8 @@ static enum vt_status reduce_prepare(struct vt_op_context *ctx, size_t *ret_work
 static enum vt_status reduce_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0];
-    struct vt_reduce reduce = {.dtype = x->dtype};
+    /* Of bools, which are 0 and 1, only the extremes are taken. */
+    struct vt_reduce reduce = {.dtype = x->dtype == VT_BOOL ? VT_U8 : x->dtype};
     int64_t list[VT_RANK_MAX];
     uint32_t n = 0, axes = 0;
     enum vt_status status = vt_op_int_list(ctx, "axes", 1, list, &n);

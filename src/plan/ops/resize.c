@@ -2,6 +2,11 @@
 #include "kernels/resize/resize.h"
 #include "plan/ops/support.h"
 
+struct state {
+    struct vt_resize resize;
+    size_t workspace_bytes;
+};
+
 /* Position of `name` in a list; -1 when it is not there. */
 static int find_name(const char *name, const char *const *list, int n)
 {
@@ -23,7 +28,8 @@ static enum vt_status read_modes(const struct vt_op_context *ctx, struct vt_resi
 {
     static const char *const coordinates[] = {"half_pixel",           "pytorch_half_pixel",
                                               "align_corners",        "asymmetric",
-                                              "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+                                              "tf_half_pixel_for_nn", "tf_crop_and_resize",
+                                              "half_pixel_symmetric"};
     static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
     const char *mode = vt_node_string(ctx->node, "mode", "nearest");
@@ -43,20 +49,14 @@ static enum vt_status read_modes(const struct vt_op_context *ctx, struct vt_resi
     } else {
         return fail_name(ctx, "mode", mode);
     }
-    const int c = find_name(coordinate, coordinates, 6), n = find_name(rounding, nearest, 4);
+    const int c = find_name(coordinate, coordinates, 7), n = find_name(rounding, nearest, 4);
     if (c < 0) {
         return fail_name(ctx, "coordinate_transformation_mode", coordinate);
     }
     if (n < 0) {
         return fail_name(ctx, "nearest_mode", rounding);
     }
-    if (vt_node_int(ctx->node, "antialias", 0) != 0) {
-        return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "antialias is not supported");
-    }
-    if (strcmp(vt_node_string(ctx->node, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0) {
-        return vt_op_fail(ctx, VT_ERR_UNSUPPORTED,
-                          "keep_aspect_ratio_policy other than stretch is not supported");
-    }
+    r->antialias = vt_node_int(ctx->node, "antialias", 0) != 0;
     r->coordinate = (enum vt_resize_coordinate)c;
     r->nearest = (enum vt_resize_nearest)n;
     r->cubic_a = vt_node_float(ctx->node, "cubic_coeff_a", -0.75f);
@@ -67,8 +67,10 @@ static enum vt_status read_modes(const struct vt_op_context *ctx, struct vt_resi
 
 static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
-    struct vt_resize *r = ctx->state;
+    struct state *s = ctx->state;
+    struct vt_resize *r = &s->resize;
     const struct vt_tensor *in = ctx->inputs[0], *out = &ctx->outputs[0];
+    const char *policy = vt_node_string(ctx->node, "keep_aspect_ratio_policy", "stretch");
     enum vt_status status = read_modes(ctx, r);
     if (status != VT_OK) {
         return status;
@@ -87,8 +89,39 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
             return vt_op_fail(ctx, VT_ERR_FORMAT, "axis %u has no element to sample", i);
         }
     }
-    *ret_workspace = vt_resize_workspace_bytes(r);
+    /* How wide a filter is depends on the scales, which may not be known yet: none is wider than
+     * the ratio of the extents asks for, but for what rounding added to the output. */
+    const double rounded = strcmp(policy, "stretch") == 0 ? 0.0 : 0.5;
+    for (uint32_t i = 0; i < in->rank; i++) {
+        r->scale[i] = in->dim[i] > 0 && out->dim[i] > 0
+                          ? ((double)out->dim[i] - rounded) / (double)in->dim[i]
+                          : 1.0;
+    }
+    s->workspace_bytes = vt_resize_workspace_bytes(r);
+    *ret_workspace = s->workspace_bytes;
     return VT_OK;
+}
+
+/* With a policy all axes that are resized have the scale that suits the sizes best. */
+static bool common_scale(const struct vt_op_context *ctx, const struct vt_resize *r,
+                         const int64_t *axes, int64_t n, double *ret_scale)
+{
+    const char *policy = vt_node_string(ctx->node, "keep_aspect_ratio_policy", "stretch");
+    const struct vt_tensor *sizes = vt_op_input(ctx, 3);
+    const bool smaller = strcmp(policy, "not_larger") == 0;
+    if (ctx->node->opset < 18 || strcmp(policy, "stretch") == 0 || sizes == NULL ||
+        vt_op_elements(sizes) != n || n == 0) {
+        return false;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int64_t axis = axes != NULL ? axes[k] : k;
+        axis = axis < 0 ? axis + r->rank : axis;
+        const double ratio = vt_op_double_at(sizes, k) / (double)r->in[axis];
+        if (k == 0 || (smaller ? ratio < *ret_scale : ratio > *ret_scale)) {
+            *ret_scale = ratio;
+        }
+    }
+    return true;
 }
 
 /* Finds the scales tensor: input 1 up to opset 10, input 2 since; Upsample of opset 7 has an
@@ -103,7 +136,9 @@ static enum vt_status read_scales(const struct vt_op_context *ctx, struct vt_res
     if (!old) {
         roi = vt_op_input(ctx, 1);
     }
-    if (scales != NULL && vt_op_elements(scales) == 0) {
+    const struct vt_tensor *sizes = old ? NULL : vt_op_input(ctx, 3);
+    if (scales != NULL &&
+        (vt_op_elements(scales) == 0 || (sizes != NULL && vt_op_elements(sizes) > 0))) {
         scales = NULL;
     }
     for (uint32_t i = 0; i < r->rank; i++) {
@@ -112,6 +147,8 @@ static enum vt_status read_scales(const struct vt_op_context *ctx, struct vt_res
         r->roi_end[i] = 1;
     }
     const int64_t n = axis_list != NULL ? (int64_t)n_axes : r->rank;
+    double common = 0.0;
+    const bool has_common = common_scale(ctx, r, axis_list, n, &common);
     for (int64_t k = 0; k < n; k++) {
         uint32_t axis = (uint32_t)k;
         enum vt_status status =
@@ -119,7 +156,9 @@ static enum vt_status read_scales(const struct vt_op_context *ctx, struct vt_res
         if (status != VT_OK) {
             return status;
         }
-        if (scales != NULL && k < vt_op_elements(scales)) {
+        if (has_common) {
+            r->scale[axis] = common;
+        } else if (scales != NULL && k < vt_op_elements(scales)) {
             r->scale[axis] = vt_op_double_at(scales, k);
         } else if (list != NULL && list->type == VT_ATTR_FLOATS && (size_t)k < list->n) {
             r->scale[axis] = (double)list->floats[k];
@@ -138,10 +177,14 @@ static enum vt_status read_scales(const struct vt_op_context *ctx, struct vt_res
 
 static enum vt_status run(struct vt_op_context *ctx)
 {
-    struct vt_resize *r = ctx->state;
+    struct state *s = ctx->state;
+    struct vt_resize *r = &s->resize;
     enum vt_status status = read_scales(ctx, r);
     if (status != VT_OK) {
         return status;
+    }
+    if (vt_resize_workspace_bytes(r) > s->workspace_bytes) {
+        return vt_op_fail(ctx, VT_ERR_FORMAT, "the scales do not fit the output's extents");
     }
     if (r->rank == 0) {
         memcpy(ctx->outputs[0].data, ctx->inputs[0]->data, ctx->outputs[0].bytes);
@@ -153,7 +196,7 @@ static enum vt_status run(struct vt_op_context *ctx)
 }
 
 static const struct vt_op ops[] = {
-    {"", "Resize", 0, sizeof(struct vt_resize), prepare, run},
-    {"", "Upsample", 0, sizeof(struct vt_resize), prepare, run},
+    {"", "Resize", 0, sizeof(struct state), prepare, run},
+    {"", "Upsample", 0, sizeof(struct state), prepare, run},
 };
 VT_OP_FAMILY(vt_ops_resize, ops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/sample/sample.h"
-#include "plan/ops/support.h"
+#include "plan/ops/window.h"
 
 /* Which of `names` a text attribute is; -1 when it is none of them. */
 static int choice(const struct vt_op_context *ctx, const char *attribute, const char *fallback,
@@ -128,7 +128,93 @@ static enum vt_status roi_run(struct vt_op_context *ctx)
     return VT_OK;
 }
 
+static enum vt_status deform_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    struct vt_deform_conv *d = ctx->state;
+    const struct vt_tensor *x = ctx->inputs[0], *w = ctx->inputs[1], *out = &ctx->outputs[0];
+    struct vt_window window = {0};
+    enum vt_status status = vt_op_require_f32(ctx, 5);
+    if (status == VT_OK && (x->rank != 4 || w->rank != 4)) {
+        status = vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "the input has rank %u, supported is 4",
+                            x->rank);
+    }
+    if (status == VT_OK) {
+        status = vt_window_read(ctx, x, out, w->dim + 2, false, &window);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    *d = (struct vt_deform_conv){.batch = window.batch,
+                                 .in_channels = window.channels,
+                                 .out_channels = out->dim[1],
+                                 .groups = vt_node_int(ctx->node, "group", 1),
+                                 .offset_groups = vt_node_int(ctx->node, "offset_group", 1)};
+    for (uint32_t i = 0; i < 2; i++) {
+        d->in[i] = window.in[1 + i];
+        d->out[i] = window.out[1 + i];
+        d->kernel[i] = window.kernel[1 + i];
+        d->stride[i] = window.stride[1 + i];
+        d->dilation[i] = window.dilation[1 + i];
+        d->pad[i] = window.pad[1 + i];
+    }
+    if (d->groups < 1 || d->offset_groups < 1 || d->in_channels % d->groups != 0 ||
+        d->out_channels % d->groups != 0 || d->in_channels % d->offset_groups != 0 ||
+        w->dim[1] != d->in_channels / d->groups || w->dim[0] != d->out_channels) {
+        return vt_op_fail(ctx, VT_ERR_FORMAT, "group or offset_group does not fit the channels");
+    }
+    const int64_t taps = d->kernel[0] * d->kernel[1];
+    const int64_t moved = d->batch * d->offset_groups * taps * d->out[0] * d->out[1];
+    status = vt_op_require_count(ctx, 2, 2 * moved);
+    if (status == VT_OK) {
+        status = vt_op_require_count(ctx, 3, d->out_channels);
+    }
+    if (status == VT_OK) {
+        status = vt_op_require_count(ctx, 4, moved);
+    }
+    *ret_workspace = (size_t)(d->in_channels * taps) * sizeof(float);
+    return status;
+}
+
+static enum vt_status deform_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *bias = vt_op_input(ctx, 3), *mask = vt_op_input(ctx, 4);
+    const struct vt_deform_data data = {.x = ctx->inputs[0]->data,
+                                        .weights = ctx->inputs[1]->data,
+                                        .offset = ctx->inputs[2]->data,
+                                        .bias = bias != NULL ? bias->data : NULL,
+                                        .mask = mask != NULL ? mask->data : NULL,
+                                        .y = ctx->outputs[0].data};
+    vt_deform_conv_run(ctx->state, &data, ctx->workspace);
+    return VT_OK;
+}
+
+static enum vt_status affine_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    struct vt_affine_grid *g = ctx->state;
+    const struct vt_tensor *theta = ctx->inputs[0], *out = &ctx->outputs[0];
+    (void)ret_workspace;
+    if (theta->dtype != VT_F32) {
+        return vt_op_fail_type(ctx, theta);
+    }
+    *g = (struct vt_affine_grid){.batch = out->dim[0],
+                                 .dims = out->rank - 2,
+                                 .align_corners = vt_node_int(ctx->node, "align_corners", 0) != 0};
+    for (uint32_t d = 0; d < g->dims; d++) {
+        g->out[d] = out->dim[1 + d];
+    }
+    return vt_op_require_count(ctx, 0, g->batch * g->dims * (g->dims + 1));
+}
+
+static enum vt_status affine_run(struct vt_op_context *ctx)
+{
+    vt_affine_grid_run(ctx->state, ctx->inputs[0]->data, ctx->outputs[0].data);
+    return VT_OK;
+}
+
 static const struct vt_op ops[] = {
+    {"", "DeformConv", 0, sizeof(struct vt_deform_conv), deform_prepare, deform_run},
+    {"", "AffineGrid", 0, sizeof(struct vt_affine_grid), affine_prepare, affine_run},
+
     {"", "GridSample", 0, sizeof(struct vt_grid_sample), grid_prepare, grid_run},
     {"", "RoiAlign", 0, sizeof(struct vt_roi_align), roi_prepare, roi_run},
 };

@@ -103,14 +103,18 @@ static enum vt_status dft_run(struct vt_op_context *ctx)
     if (status != VT_OK) {
         return status;
     }
+    const bool inverse = vt_node_int(ctx->node, "inverse", 0) != 0;
+    const bool half = inverse && vt_node_int(ctx->node, "onesided", 0) != 0;
+    const int64_t length = half ? ctx->outputs[0].dim[axis] : x->dim[axis];
     const struct vt_fourier f = {.dtype = x->dtype,
                                  .outer = vt_op_product(x->dim, 0, axis),
                                  .n = x->dim[axis],
                                  .inner = vt_op_product(x->dim, axis + 1, x->rank - 1),
                                  .parts = x->dim[x->rank - 1],
-                                 .length = given != NULL ? vt_op_int_at(given, 0) : x->dim[axis],
+                                 .length = given != NULL ? vt_op_int_at(given, 0) : length,
                                  .bins = ctx->outputs[0].dim[axis],
-                                 .inverse = vt_node_int(ctx->node, "inverse", 0) != 0};
+                                 .inverse = inverse,
+                                 .half = half};
     if (vt_op_elements(&ctx->outputs[0]) > 0) {
         vt_fourier_run(&f, x->data, ctx->outputs[0].data, ctx->workspace);
     }
