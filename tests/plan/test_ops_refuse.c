@@ -60,8 +60,8 @@ static void test_modes(void **state)
     harness_init(&h, "Resize", 18);
     harness_input(&h, false, VT_F32, 1, dim, numbers);
     harness_output(&h, VT_F32, 1, dim, out);
-    harness_string(&h, "coordinate_transformation_mode", "half_pixel_symmetric");
-    expect(&h, VT_ERR_UNSUPPORTED, "half_pixel_symmetric");
+    harness_string(&h, "coordinate_transformation_mode", "half_pixel_askew");
+    expect(&h, VT_ERR_UNSUPPORTED, "half_pixel_askew");
 
     harness_init(&h, "Softmax", 13);
     harness_input(&h, false, VT_F32, 1, dim, numbers);
@@ -118,15 +118,12 @@ static void test_tables(void **state)
     assert_null(vt_op_find("com.example", "Conv"));
     size_t n = 0;
     const struct vt_operator *table = vt_operator_table(&n);
-    size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const struct vt_op *op = vt_op_find(table[i].domain, table[i].name);
-        if (op == NULL)
-            continue;
-        found++;
-        assert_true((op->run == NULL) == ((op->flags & VT_OP_VIEW) != 0));
+        assert_true((op == NULL) == (table[i].infer == NULL)); /* control flow has none */
+        if (op != NULL)
+            assert_true((op->run == NULL) == ((op->flags & VT_OP_VIEW) != 0));
     }
-    assert_true(found >= 120);
 }
 
 int main(void)
