@@ -4,7 +4,7 @@
 #include "base/topology.h"
 #include "kernels/finish.h"
 #include "kernels/gemm/gemm.h"
-#include "plan/ops/support.h"
+#include "plan/ops/matmul_plain.h"
 
 #define BATCH_DIMS VT_RANK_MAX
 
@@ -120,7 +120,9 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
 {
     struct state *s = ctx->state;
     const struct vt_tensor *a = ctx->inputs[0], *b = ctx->inputs[1];
-    enum vt_status status = vt_op_require_f32(ctx, 2);
+    const bool plain = a->dtype != VT_F32;
+    enum vt_status status =
+        plain ? vt_matmul_plain_prepare(ctx, 2) : vt_op_require_f32(ctx, 2);
     if (status != VT_OK) {
         return status;
     }
@@ -136,6 +138,9 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the inner extents differ: %lld and %lld",
                           (long long)g->k,
                           (long long)(b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2]));
+    }
+    if (plain) {
+        return VT_OK;
     }
     read_batch(s, a, a->rank > 2 ? a->rank - 2 : 0, b, b->rank > 2 ? b->rank - 2 : 0);
     if (vt_op_elements(b) == g->k * g->n && g->batches > 0) {
@@ -175,6 +180,9 @@ static enum vt_status matmul_run(struct vt_op_context *ctx)
 {
     const struct state *s = ctx->state;
     const struct vt_tensor *residual = vt_op_residual(ctx);
+    if (ctx->inputs[0]->dtype != VT_F32) {
+        return vt_matmul_plain_run(ctx);
+    }
     const struct vt_gemm_place place = {
         .a = ctx->inputs[0]->data,
         .b = s->packed_b != NULL ? s->packed_b : ctx->inputs[1]->data,
@@ -206,7 +214,9 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     const struct vt_tensor *a = ctx->inputs[0], *b = ctx->inputs[1], *c = vt_op_input(ctx, 2);
     const bool ta = vt_node_int(ctx->node, "transA", 0) != 0;
     const bool tb = vt_node_int(ctx->node, "transB", 0) != 0;
-    enum vt_status status = vt_op_require_f32(ctx, 3);
+    const bool plain = a->dtype != VT_F32;
+    enum vt_status status =
+        plain ? vt_matmul_plain_prepare(ctx, 3) : vt_op_require_f32(ctx, 3);
     if (status != VT_OK) {
         return status;
     }
@@ -222,6 +232,9 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     if (g->k != b->dim[tb ? 1 : 0]) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the inner extents differ: %lld and %lld",
                           (long long)g->k, (long long)b->dim[tb ? 1 : 0]);
+    }
+    if (plain) {
+        return VT_OK;
     }
     g->batches = 1;
     g->ldc = g->n;
@@ -281,6 +294,9 @@ static enum vt_status gemm_run(struct vt_op_context *ctx)
 {
     const struct state *s = ctx->state;
     const struct vt_tensor *c = vt_op_input(ctx, 2), *residual = vt_op_residual(ctx);
+    if (ctx->inputs[0]->dtype != VT_F32) {
+        return vt_gemm_plain_run(ctx);
+    }
     struct vt_gemm_place place = {
         .a = ctx->inputs[0]->data,
         .b = s->packed_b != NULL ? s->packed_b : ctx->inputs[1]->data,

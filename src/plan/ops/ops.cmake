@@ -8,6 +8,7 @@ set(VT_PLAN_OPS
   ops/linear.c
   ops/loss.c
   ops/matmul.c
+  ops/matmul_plain.c
   ops/move.c
   ops/norm.c
   ops/place.c
