@@ -23,10 +23,15 @@
 #define VT_TYPES_BOOL    VT_TYPE_BIT(VT_BOOL)
 #define VT_TYPES_INDEX   (VT_TYPE_BIT(VT_I32) | VT_TYPE_BIT(VT_I64))
 #define VT_TYPES_BYTE    (VT_TYPE_BIT(VT_I8) | VT_TYPE_BIT(VT_U8))
+#define VT_TYPES_F32     VT_TYPE_BIT(VT_F32)
 #define VT_TYPES_SINGLE  (VT_TYPE_BIT(VT_F16) | VT_TYPE_BIT(VT_BF16) | VT_TYPE_BIT(VT_F32))
 #define VT_TYPES_NUMBER_BOOL (VT_TYPES_NUMBER | VT_TYPES_BOOL)
 #define VT_TYPES_COMPLEX     (VT_TYPE_BIT(VT_C64) | VT_TYPE_BIT(VT_C128))
 #define VT_TYPES_ANY         (VT_TYPES_NUMBER_BOOL | VT_TYPES_COMPLEX)
+#define VT_TYPES_LARGE_SIGNED (VT_TYPES_FLOAT | VT_TYPES_INDEX)
+#define VT_TYPES_LARGE                                                                             \
+    (VT_TYPES_LARGE_SIGNED | VT_TYPE_BIT(VT_U32) | VT_TYPE_BIT(VT_U64))
+#define VT_TYPES_POOLED (VT_TYPES_SINGLE | VT_TYPES_BYTE)
 /* What a quantised value or its sum may have. */
 #define VT_TYPES_QUANTISED                                                                         \
     (VT_TYPES_BYTE | VT_TYPE_BIT(VT_I16) | VT_TYPE_BIT(VT_U16) | VT_TYPE_BIT(VT_I32))
