@@ -223,6 +223,86 @@ def shared_middle():
                  [constant("w", F, [1, 1, 1, 1], [-1.0]), constant("one", F, [], [1.0])])
 
 
+def half(kind=TensorProto.FLOAT16):
+    """y = relu(x·w + b) in half precision, rounded after each operator."""
+    return graph("half", [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["s"]),
+                          node("Relu", ["s"], ["y"])],
+                 [value("x", kind, ["N", 3])], [value("y", kind, ["N", 2])],
+                 [constant("w", kind, [3, 2], [1.0, -2.0, 0.5, 3.0, 0.25, 1.5]),
+                  constant("b", kind, [2], [0.125, -0.375])])
+
+
+def brain_half():
+    """half, in bfloat16."""
+    return half(TensorProto.BFLOAT16)
+
+
+def half_dynamic():
+    """y = exp of the elements of x that are not 0, in float16: as many as the data say."""
+    return graph("half_dynamic",
+                 [node("NonZero", ["x"], ["i"]), node("Squeeze", ["i", "zero"], ["at"]),
+                  node("Gather", ["x", "at"], ["g"]), node("Exp", ["g"], ["y"])],
+                 [value("x", TensorProto.FLOAT16, ["N"])],
+                 [value("y", TensorProto.FLOAT16, ["M"])], [constant("zero", I, [1], [0])])
+
+
+def scan_turned():
+    """sum = sum + x[:, t] for t from the last to the first; y stacks the sums along axis 1, z the
+    differences sum - x[:, t] along axis 0 with the last one first."""
+    body = graph("body", [node("Add", ["s", "c"], ["s1"]), node("Identity", ["s1"], ["ys"]),
+                          node("Sub", ["s1", "c"], ["zs"])],
+                 [value("s", F, [2]), value("c", F, [2])],
+                 [value("s1", F, [2]), value("ys", F, [2]), value("zs", F, [2])])
+    return graph("scan_turned",
+                 [node("Scan", ["start", "x"], ["last", "y", "z"], body=body, num_scan_inputs=1,
+                       scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1, 0],
+                       scan_output_directions=[0, 1])],
+                 [value("start", F, [2]), value("x", F, [2, "T"])],
+                 [value("last", F, [2]), value("y", F, [2, "T"]), value("z", F, ["T", 2])])
+
+
+def scan_outer():
+    """y[t] = x[t] · k + x[0]: the body uses two values of the graph around it."""
+    body = graph("body", [node("Mul", ["e", "k"], ["m"]), node("Add", ["m", "first"], ["o"])],
+                 [value("e", F, [])], [value("o", F, [])])
+    return graph("scan_outer",
+                 [node("Gather", ["x", "zero"], ["first"]),
+                  node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1)],
+                 [value("x", F, ["T"])], [value("y", F, ["T"])],
+                 [constant("k", F, [], [3.0]), constant("zero", I, [], [0])])
+
+
+def quantised():
+    """A convolution between QuantizeLinear and DequantizeLinear, with scales for each channel."""
+    return graph("quantised",
+                 [node("QuantizeLinear", ["x", "sx", "zx"], ["q"]),
+                  node("QLinearConv", ["q", "sx", "zx", "w", "sw", "zw", "sy", "zy", "b"], ["c"],
+                       pads=[1, 1, 1, 1], strides=[2, 1], group=2),
+                  node("DequantizeLinear", ["c", "sy", "zy"], ["y"])],
+                 [value("x", F, [1, 2, 5, 4])], [value("y", F, [1, 2, 3, 4])],
+                 [constant("sx", F, [], [0.05]), constant("zx", TensorProto.UINT8, [], [117]),
+                  constant("w", TensorProto.INT8, [2, 1, 3, 3],
+                           [-128, 3, 77, 0, 1, -5, 127, 100, -90,
+                            9, -8, 7, -6, 5, -4, 3, -2, 1]),
+                  constant("sw", F, [2], [0.01, 0.125]),
+                  constant("zw", TensorProto.INT8, [2], [0, 0]),
+                  constant("sy", F, [], [0.125]), constant("zy", TensorProto.UINT8, [], [131]),
+                  constant("b", TensorProto.INT32, [2], [500, -40])])
+
+
+def old_broadcast():
+    """Opset 6: y = (x + channel) · row, the first along axis 1, the second along the last."""
+    return graph("old_broadcast",
+                 [node("Add", ["x", "channel"], ["s"], broadcast=1, axis=1),
+                  node("Mul", ["s", "row"], ["y"], broadcast=1)],
+                 [value("x", F, [2, 3, 2])], [value("y", F, [2, 3, 2])],
+                 [constant("channel", F, [3], [10.0, 20.0, 30.0]),
+                  constant("row", F, [2], [1.0, -1.0])])
+
+
+OPSETS = {"old_broadcast": 6}
+
+
 def bad_index():
     """y = row `at` of x: an index out of range is an error of the run."""
     return graph("bad_index", [node("Gather", ["x", "at"], ["y"], axis=0)],
@@ -233,9 +313,11 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/plan/data")
     for make in (if_same, if_shapes, if_unfit, if_constant, loop_fibonacci, loop_swap, loop_grow, loop_known,
                  loop_nested, nonzero, shapes, pass_through, chain, residual, shared_middle,
-                 bad_index):
+                 bad_index, half, brain_half, half_dynamic, scan_turned, scan_outer, quantised,
+                 old_broadcast):
+        opset = OPSETS.get(make.__name__, 13)
         model = helper.make_model(make(), producer_name="vatio make_test_models",
-                                  opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+                                  opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
         checker.check_model(model)
         (folder / f"{make.__name__}.onnx").write_bytes(model.SerializeToString())
 

@@ -95,7 +95,8 @@ static const char *measure(struct parse *p, const char *equation, const uint32_t
         if (!count_term(text, end, &letters, &ellipses) || ellipses > 1) {
             return "a term holds something else than letters and one ellipsis";
         }
-        if (ranks[i] > VT_RANK_MAX || letters > ranks[i] || (ellipses == 0 && letters != ranks[i])) {
+        if (ranks[i] > VT_RANK_MAX || letters > ranks[i] ||
+            (ellipses == 0 && letters != ranks[i])) {
             return "a term has another number of dimensions than its input";
         }
         if (ellipses == 1 && ranks[i] - letters > p->ellipsis) {

@@ -24,8 +24,9 @@ enum cost {
 
 /* In the order of the operator table. */
 static const enum cost costs[] = {
-#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark) VT_COST_##cost,
-#define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max, types, remark)         VT_COST_NONE,
+#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark)         \
+    VT_COST_##cost,
+#define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max, types, remark) VT_COST_NONE,
 #include "graph/operators.inc"
 #undef X
 #undef X_CONTROL

@@ -32,7 +32,7 @@ struct declared {
     const char *name;
     bool other;
     int64_t other_type; /* the element type that is not supported; 0: no tensor at all */
-    bool too_deep; /* more dimensions than VT_RANK_MAX */
+    bool too_deep;      /* more dimensions than VT_RANK_MAX */
     enum vt_dtype dtype;
     uint32_t rank;
     int64_t dim[VT_RANK_MAX];
@@ -214,10 +214,9 @@ static enum vt_status take_input(struct vt_import *import, const struct vt_scope
                                   "these are not supported",
                                   vt_quote(declared.name).text);
         }
-        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
-                              "input %s has the element type %s, which is not supported",
-                              vt_quote(declared.name).text,
-                              vt_import_type_name(declared.other_type));
+        return vt_import_fail(
+            import, VT_ERR_UNSUPPORTED, "input %s has the element type %s, which is not supported",
+            vt_quote(declared.name).text, vt_import_type_name(declared.other_type));
     }
     if (declared.too_deep) {
         return vt_import_fail(import, VT_ERR_LIMIT,

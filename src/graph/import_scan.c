@@ -51,8 +51,7 @@ static enum vt_status add_constant(const struct scan *s, uint32_t rank, int64_t 
                                    uint32_t *ret)
 {
     const struct vt_tensor *tensor = NULL;
-    enum vt_status status =
-        add_value(s, s->scope->number, VT_VALUE_CONSTANT, VT_I64, rank, ret);
+    enum vt_status status = add_value(s, s->scope->number, VT_VALUE_CONSTANT, VT_I64, rank, ret);
     if (status == VT_OK) {
         status = vt_import_numbers(s->import, VT_I64, rank, 1, &number, &tensor);
     }
@@ -136,9 +135,8 @@ static enum vt_status count_turns(struct scan *s)
 static enum vt_status take_slice(struct scan *s, uint32_t i, uint32_t turn)
 {
     const uint32_t slice = s->body->inputs[s->n_states + i];
-    const struct vt_attr axis = {.name = "axis",
-                                 .type = VT_ATTR_INT,
-                                 .i = s->in_axes != NULL ? s->in_axes[i] : 0};
+    const struct vt_attr axis = {
+        .name = "axis", .type = VT_ATTR_INT, .i = s->in_axes != NULL ? s->in_axes[i] : 0};
     enum vt_status status = VT_OK;
     if (s->in_directions != NULL && s->in_directions[i] != 0) {
         uint32_t mirrored;
@@ -162,8 +160,7 @@ static enum vt_status take_slice(struct scan *s, uint32_t i, uint32_t turn)
 /* Brings axis 0 of stacked output i to where it belongs. */
 static enum vt_status move_axis(struct scan *s, uint32_t i, uint32_t from, uint32_t to)
 {
-    const struct vt_value *slice =
-        &s->import->model->values[s->body->outputs[s->n_states + i]];
+    const struct vt_value *slice = &s->import->model->values[s->body->outputs[s->n_states + i]];
     int64_t *perm =
         vt_import_calloc(s->import, &s->import->model->arena, VT_RANK_MAX, sizeof(*perm));
     if (perm == NULL) {
@@ -235,16 +232,14 @@ static enum vt_status make_body(struct scan *s, struct vt_graph *body)
 {
     struct vt_arena *arena = &s->import->model->arena;
     const uint32_t n_outputs = s->body->n_outputs;
-    uint32_t *inputs =
-        vt_import_calloc(s->import, arena, (size_t)s->n_states + 2, sizeof(*inputs));
+    uint32_t *inputs = vt_import_calloc(s->import, arena, (size_t)s->n_states + 2, sizeof(*inputs));
     uint32_t *outputs = vt_import_calloc(s->import, arena, (size_t)n_outputs + 1, sizeof(*outputs));
     s->inside = vt_import_calloc(s->import, arena, (size_t)s->body->n_nodes + 2 * s->n_scanned,
                                  sizeof(*s->inside));
     if (inputs == NULL || outputs == NULL || s->inside == NULL) {
         return s->import->err->status;
     }
-    enum vt_status status =
-        add_value(s, s->body_scope, VT_VALUE_INPUT, VT_I64, 0, &inputs[0]);
+    enum vt_status status = add_value(s, s->body_scope, VT_VALUE_INPUT, VT_I64, 0, &inputs[0]);
     if (status == VT_OK) {
         status = add_value(s, s->body_scope, VT_VALUE_INPUT, VT_BOOL, 0, &inputs[1]);
     }
@@ -272,8 +267,7 @@ static enum vt_status make_loop(struct scan *s)
 {
     struct vt_arena *arena = &s->import->model->arena;
     const uint32_t n_outputs = s->node->n_outputs;
-    uint32_t *inputs =
-        vt_import_calloc(s->import, arena, (size_t)s->n_states + 2, sizeof(*inputs));
+    uint32_t *inputs = vt_import_calloc(s->import, arena, (size_t)s->n_states + 2, sizeof(*inputs));
     uint32_t *outputs = vt_import_calloc(s->import, arena, n_outputs, sizeof(*outputs));
     struct vt_graph *body = vt_import_calloc(s->import, arena, 1, sizeof(*body));
     if (inputs == NULL || outputs == NULL || body == NULL) {

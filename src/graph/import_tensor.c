@@ -359,10 +359,10 @@ static enum vt_status shape_of(struct vt_import *import, const struct draft *dra
     tensor->dtype = (enum vt_dtype)draft->data_type;
     if (draft->data_type < 1 || draft->data_type > VT_BF16 || tensor->dtype == VT_STRING ||
         tensor->dtype == VT_C64 || tensor->dtype == VT_C128) {
-        return vt_import_fail(
-            import, VT_ERR_UNSUPPORTED, "tensor %s: element type %s (%lld) is not supported",
-            vt_quote(draft->name).text, vt_import_type_name(draft->data_type),
-            (long long)draft->data_type);
+        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                              "tensor %s: element type %s (%lld) is not supported",
+                              vt_quote(draft->name).text, vt_import_type_name(draft->data_type),
+                              (long long)draft->data_type);
     }
     tensor->rank = draft->rank;
     memcpy(tensor->dim, draft->dim, sizeof(tensor->dim));

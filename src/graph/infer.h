@@ -18,20 +18,19 @@
     (VT_TYPE_BIT(VT_I8) | VT_TYPE_BIT(VT_I16) | VT_TYPE_BIT(VT_I32) | VT_TYPE_BIT(VT_I64))
 #define VT_TYPES_UNSIGNED                                                                          \
     (VT_TYPE_BIT(VT_U8) | VT_TYPE_BIT(VT_U16) | VT_TYPE_BIT(VT_U32) | VT_TYPE_BIT(VT_U64))
-#define VT_TYPES_INTEGER (VT_TYPES_SIGNED | VT_TYPES_UNSIGNED)
-#define VT_TYPES_NUMBER  (VT_TYPES_FLOAT | VT_TYPES_INTEGER)
-#define VT_TYPES_BOOL    VT_TYPE_BIT(VT_BOOL)
-#define VT_TYPES_INDEX   (VT_TYPE_BIT(VT_I32) | VT_TYPE_BIT(VT_I64))
-#define VT_TYPES_BYTE    (VT_TYPE_BIT(VT_I8) | VT_TYPE_BIT(VT_U8))
-#define VT_TYPES_F32     VT_TYPE_BIT(VT_F32)
-#define VT_TYPES_SINGLE  (VT_TYPE_BIT(VT_F16) | VT_TYPE_BIT(VT_BF16) | VT_TYPE_BIT(VT_F32))
-#define VT_TYPES_NUMBER_BOOL (VT_TYPES_NUMBER | VT_TYPES_BOOL)
-#define VT_TYPES_COMPLEX     (VT_TYPE_BIT(VT_C64) | VT_TYPE_BIT(VT_C128))
-#define VT_TYPES_ANY         (VT_TYPES_NUMBER_BOOL | VT_TYPES_COMPLEX)
+#define VT_TYPES_INTEGER      (VT_TYPES_SIGNED | VT_TYPES_UNSIGNED)
+#define VT_TYPES_NUMBER       (VT_TYPES_FLOAT | VT_TYPES_INTEGER)
+#define VT_TYPES_BOOL         VT_TYPE_BIT(VT_BOOL)
+#define VT_TYPES_INDEX        (VT_TYPE_BIT(VT_I32) | VT_TYPE_BIT(VT_I64))
+#define VT_TYPES_BYTE         (VT_TYPE_BIT(VT_I8) | VT_TYPE_BIT(VT_U8))
+#define VT_TYPES_F32          VT_TYPE_BIT(VT_F32)
+#define VT_TYPES_SINGLE       (VT_TYPE_BIT(VT_F16) | VT_TYPE_BIT(VT_BF16) | VT_TYPE_BIT(VT_F32))
+#define VT_TYPES_NUMBER_BOOL  (VT_TYPES_NUMBER | VT_TYPES_BOOL)
+#define VT_TYPES_COMPLEX      (VT_TYPE_BIT(VT_C64) | VT_TYPE_BIT(VT_C128))
+#define VT_TYPES_ANY          (VT_TYPES_NUMBER_BOOL | VT_TYPES_COMPLEX)
 #define VT_TYPES_LARGE_SIGNED (VT_TYPES_FLOAT | VT_TYPES_INDEX)
-#define VT_TYPES_LARGE                                                                             \
-    (VT_TYPES_LARGE_SIGNED | VT_TYPE_BIT(VT_U32) | VT_TYPE_BIT(VT_U64))
-#define VT_TYPES_POOLED (VT_TYPES_SINGLE | VT_TYPES_BYTE)
+#define VT_TYPES_LARGE        (VT_TYPES_LARGE_SIGNED | VT_TYPE_BIT(VT_U32) | VT_TYPE_BIT(VT_U64))
+#define VT_TYPES_POOLED       (VT_TYPES_SINGLE | VT_TYPES_BYTE)
 /* What a quantised value or its sum may have. */
 #define VT_TYPES_QUANTISED                                                                         \
     (VT_TYPES_BYTE | VT_TYPE_BIT(VT_I16) | VT_TYPE_BIT(VT_U16) | VT_TYPE_BIT(VT_I32))
@@ -123,7 +122,7 @@ enum vt_status vt_infer_broadcast(const struct vt_infer *infer, uint32_t first, 
                                   enum vt_dtype dtype);
 
 /* The functions that the operator table names. */
-#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark)                        \
+#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark)         \
     enum vt_status vt_infer_##function(const struct vt_infer *infer);
 #define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max, types, remark)
 #include "graph/operators.inc"

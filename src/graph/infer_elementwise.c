@@ -200,8 +200,7 @@ enum vt_status vt_infer_prelu(const struct vt_infer *infer)
         bool per_channel = vt_infer_ranked(x) && x->rank > 1 && vt_infer_ranked(slope) &&
                            slope->rank == 1 && slope->dim[0] != 1;
         enum vt_status same_type = vt_infer_same_types(infer, 0, 1, VT_TYPES_NUMBER);
-        return same_type != VT_OK ? same_type
-                                  : legacy_broadcast(infer, 1, per_channel, x->dtype);
+        return same_type != VT_OK ? same_type : legacy_broadcast(infer, 1, per_channel, x->dtype);
     }
     enum vt_status status = broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
     if (status != VT_OK) {
@@ -385,9 +384,9 @@ static enum vt_status check_scales(const struct vt_infer *infer)
 /* The type is the zero point's, or that of output_dtype (opset 21), or uint8. */
 enum vt_status vt_infer_quantize(const struct vt_infer *infer)
 {
-    uint32_t stored = infer->node->opset < 21 ? VT_TYPES_BYTE
-                                              : VT_TYPES_BYTE | VT_TYPE_BIT(VT_I16) |
-                                                    VT_TYPE_BIT(VT_U16);
+    uint32_t stored = infer->node->opset < 21
+                          ? VT_TYPES_BYTE
+                          : VT_TYPES_BYTE | VT_TYPE_BIT(VT_I16) | VT_TYPE_BIT(VT_U16);
     int64_t wanted = infer->node->opset < 21 ? 0 : vt_node_int(infer->node, "output_dtype", 0);
 
     enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_SINGLE | VT_TYPE_BIT(VT_I32));
@@ -403,11 +402,11 @@ enum vt_status vt_infer_quantize(const struct vt_infer *infer)
     if (status != VT_OK) {
         return status;
     }
-    if (wanted != 0 &&
-        (wanted < 0 || wanted > VT_BF16 || (stored & VT_TYPE_BIT(wanted)) == 0)) {
-        return vt_infer_fail(infer, VT_ERR_UNSUPPORTED,
-                             "output_dtype %lld is not supported: int8, uint8, int16 and uint16 are",
-                             (long long)wanted);
+    if (wanted != 0 && (wanted < 0 || wanted > VT_BF16 || (stored & VT_TYPE_BIT(wanted)) == 0)) {
+        return vt_infer_fail(
+            infer, VT_ERR_UNSUPPORTED,
+            "output_dtype %lld is not supported: int8, uint8, int16 and uint16 are",
+            (long long)wanted);
     }
     enum vt_dtype dtype = wanted != 0 ? (enum vt_dtype)wanted : VT_U8;
     same_shape(infer, 0, vt_infer_input(infer, 2) != NULL ? type_of(infer, 2) : dtype);

@@ -316,7 +316,8 @@ static enum vt_status pad_axis(const struct vt_infer *infer, uint32_t axis, int6
                              (long long)before, (long long)after, (long long)most);
     }
     int64_t widest = before > after ? before : after;
-    bool reflects = strcmp(mode, "reflect") == 0, repeats = strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0;
+    bool reflects = strcmp(mode, "reflect") == 0,
+         repeats = strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0;
     if (extent.dim >= 0 && widest > 0 &&
         ((reflects && widest >= extent.dim) || (repeats && extent.dim == 0))) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "mode %s cannot pad an extent of %lld by %lld",
@@ -540,8 +541,7 @@ enum vt_status vt_infer_center_crop_pad(const struct vt_infer *infer)
     }
     for (size_t i = 0; status == VT_OK && i < axes.n; i++) {
         if (shape.known && shape.at[i] < 0) {
-            return vt_infer_fail(infer, VT_ERR_FORMAT, "an extent is %lld",
-                                 (long long)shape.at[i]);
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "an extent is %lld", (long long)shape.at[i]);
         }
         vt_extent_put(vt_infer_output(infer, 0), (uint32_t)axes.at[i],
                       shape.known ? vt_extent_of(shape.at[i]) : vt_extent_unknown(-1));

@@ -410,8 +410,7 @@ enum vt_status vt_infer_affine_grid(const struct vt_infer *infer)
         status = vt_infer_input_list(infer, 1, &size);
     }
     if (status != VT_OK || !size.known) {
-        return status != VT_OK ? status
-                               : vt_infer_set(infer, 0, theta->dtype, VT_RANK_UNKNOWN);
+        return status != VT_OK ? status : vt_infer_set(infer, 0, theta->dtype, VT_RANK_UNKNOWN);
     }
     if (size.n != 4 && size.n != 5) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "its size has %zu numbers, 4 or 5 are needed",

@@ -11,10 +11,11 @@
 #include "graph/infer.h"
 
 static const struct vt_operator operators[] = {
-#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark)                        \
-    {#name, "", min, max, in_min, in_max, out_min, out_max, vt_infer_##function,VT_TYPES_##types, remark},
-#define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max, types, remark)                                \
-    {#name, "", min, max, in_min, in_max, out_min, out_max, NULL,VT_TYPES_##types, remark},
+#define X(name, min, max, in_min, in_max, out_min, out_max, function, cost, types, remark)         \
+    {#name, "", min, max, in_min, in_max, out_min, out_max, vt_infer_##function, VT_TYPES_##types, \
+     remark},
+#define X_CONTROL(name, min, max, in_min, in_max, out_min, out_max, types, remark)                 \
+    {#name, "", min, max, in_min, in_max, out_min, out_max, NULL, VT_TYPES_##types, remark},
 #include "graph/operators.inc"
 #undef X
 #undef X_CONTROL

@@ -150,10 +150,9 @@ enum vt_status vt_scope_nameless(struct vt_import *import, uint32_t scope, enum 
                               model->n_values + 1);
     }
     *ret_value = model->n_values++;
-    model->values[*ret_value] = (struct vt_value){
-        .name = "", .kind = kind, .dtype = VT_UNDEFINED, .rank = VT_RANK_UNKNOWN};
-    import->origins[*ret_value] =
-        (struct vt_value_origin){.scope = scope, .producer = VT_NO_VALUE};
+    model->values[*ret_value] =
+        (struct vt_value){.name = "", .kind = kind, .dtype = VT_UNDEFINED, .rank = VT_RANK_UNKNOWN};
+    import->origins[*ret_value] = (struct vt_value_origin){.scope = scope, .producer = VT_NO_VALUE};
     return VT_OK;
 }
 

@@ -84,8 +84,8 @@ static void test_opsets(void **state)
     (void)state;
     struct pb graph = {NULL, 0, 0}, bytes = {NULL, 0, 0};
 
-    refused(model_of(0, one_node(ox_node("Relu", "x", "y"))), NULL, VT_ERR_UNSUPPORTED, "names no version",
-            "1 to 22");
+    refused(model_of(0, one_node(ox_node("Relu", "x", "y"))), NULL, VT_ERR_UNSUPPORTED,
+            "names no version", "1 to 22");
     refused(model_of(23, one_node(ox_node("Relu", "x", "y"))), NULL, VT_ERR_UNSUPPORTED, "opset 23",
             "1 to 22");
     pb_message(&bytes, 7, &graph);

@@ -275,8 +275,9 @@ static void judge(const char *part, const char *name, const struct verdict *v)
         printf("%s %s/%s %s\n", words[v->outcome], part, name, v->text);
     if (listed == passed) {
         surprises++;
-        printf("%s %s/%s %s\n", passed ? "passes, but is listed as an exception:" : words[v->outcome],
-               part, name, v->text);
+        printf("%s %s/%s %s\n",
+               passed ? "passes, but is listed as an exception:" : words[v->outcome], part, name,
+               v->text);
     }
 }
 

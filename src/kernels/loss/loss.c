@@ -8,8 +8,8 @@ int64_t vt_loss_run(const struct vt_loss *loss, const float *log_probabilities,
 {
     double sum = 0, weight_sum = 0;
     for (int64_t i = 0; i < loss->batch * loss->places; i++) {
-        const int64_t right = loss->is_64 ? ((const int64_t *)right_classes)[i]
-                                          : ((const int32_t *)right_classes)[i];
+        const int64_t right =
+            loss->is_64 ? ((const int64_t *)right_classes)[i] : ((const int32_t *)right_classes)[i];
         double one = 0;
         if (!loss->has_ignored || right != loss->ignored) {
             if (right < 0 || right >= loss->classes) {

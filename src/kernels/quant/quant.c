@@ -69,8 +69,8 @@ void vt_quantize_run(const struct vt_quant_scales *s, enum vt_dtype x_dtype, con
             for (int64_t i = 0; i < s->inner; i++, at++) {
                 const int64_t k = scale_at(s, o, a, i);
                 const float zero = s->zero != NULL ? (float)load(y_dtype, s->zero, k) : 0.0f;
-                const float value = x_dtype == VT_F32 ? ((const float *)x)[at]
-                                                      : (float)((const int32_t *)x)[at];
+                const float value =
+                    x_dtype == VT_F32 ? ((const float *)x)[at] : (float)((const int32_t *)x)[at];
                 store(y_dtype, y, at, rintf(value / s->scale[k]) + zero);
             }
         }
@@ -245,8 +245,7 @@ void vt_requantize_run(const struct vt_requantize *r, const int32_t *sums, void 
         for (int64_t j = 0; j < r->columns; j++, at++) {
             const float factor = r->factor[r->by_row ? row : (r->by_column ? j : 0)];
             const int32_t sum = (int32_t)((uint32_t)sums[at] + bias);
-            store(r->is_signed ? VT_I8 : VT_U8, y, at,
-                  rintf((float)sum * factor) + (float)r->zero);
+            store(r->is_signed ? VT_I8 : VT_U8, y, at, rintf((float)sum * factor) + (float)r->zero);
         }
     }
 }

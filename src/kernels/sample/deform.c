@@ -15,7 +15,8 @@ static float read_between(const float *image, int64_t height, int64_t width, flo
     float sum = 0.0f;
     for (int k = 0; k < 4; k++) {
         const int64_t row = top + k / 2, column = left + k % 2;
-        const float weight = (k / 2 == 0 ? 1.0f - down : down) * (k % 2 == 0 ? 1.0f - right : right);
+        const float weight =
+            (k / 2 == 0 ? 1.0f - down : down) * (k % 2 == 0 ? 1.0f - right : right);
         if (row >= 0 && row < height && column >= 0 && column < width) {
             sum += weight * image[row * width + column];
         }
@@ -33,12 +34,12 @@ static void read_patch(const struct vt_deform_conv *d, const float *x, const flo
         const int64_t group = c / (d->in_channels / d->offset_groups);
         for (int64_t t = 0; t < taps; t++) {
             const int64_t k = group * taps + t;
-            const float y = (float)(row * d->stride[0] - d->pad[0] +
-                                    t / d->kernel[1] * d->dilation[0]) +
-                            offset[2 * k * plane + place];
-            const float at = (float)(column * d->stride[1] - d->pad[1] +
-                                     t % d->kernel[1] * d->dilation[1]) +
-                             offset[(2 * k + 1) * plane + place];
+            const float y =
+                (float)(row * d->stride[0] - d->pad[0] + t / d->kernel[1] * d->dilation[0]) +
+                offset[2 * k * plane + place];
+            const float at =
+                (float)(column * d->stride[1] - d->pad[1] + t % d->kernel[1] * d->dilation[1]) +
+                offset[(2 * k + 1) * plane + place];
             const float factor = mask != NULL ? mask[k * plane + place] : 1.0f;
             patch[c * taps + t] =
                 factor * read_between(x + c * d->in[0] * d->in[1], d->in[0], d->in[1], y, at);

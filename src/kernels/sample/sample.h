@@ -45,8 +45,8 @@ void vt_grid_sample_run(const struct vt_grid_sample *g, const float *x, const fl
 struct vt_roi_align {
     int64_t channels, in[2], out[2], regions;
     int64_t sampling;
-    float scale;      /* of the regions' numbers to pixels */
-    bool half_pixel;  /* a pixel's centre is at .5; else regions are at least 1x1 */
+    float scale;     /* of the regions' numbers to pixels */
+    bool half_pixel; /* a pixel's centre is at .5; else regions are at least 1x1 */
     bool maximum;
 };
 /* False when region *ret_bad is too large to be sampled or no region. */

@@ -63,7 +63,8 @@ static void transform(const struct line *l, const double *table, int64_t k, doub
         }
         const double a = number_at(l->dtype, l->x, at) * weight;
         const double b = l->parts == 2 ? number_at(l->dtype, l->x, at + 1) * weight : 0;
-        const double c = table[2 * turn], s = l->inverse ? table[2 * turn + 1] : -table[2 * turn + 1];
+        const double c = table[2 * turn],
+                     s = l->inverse ? table[2 * turn + 1] : -table[2 * turn + 1];
         real += a * c - b * s;
         imaginary += a * s + b * c;
         turn += k;

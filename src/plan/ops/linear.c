@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/einsum.h"
 #include "kernels/linear/linear.h"
+#include "graph/einsum.h"
 #include "plan/ops/support.h"
 
 /* Extents of the labels; an extent of 1 is broadcast. */

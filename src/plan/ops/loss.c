@@ -35,9 +35,8 @@ static enum vt_status prepare(struct vt_op_context *ctx)
 static enum vt_status run(struct vt_op_context *ctx, const float *log_probabilities)
 {
     const struct vt_tensor *weights = vt_op_input(ctx, 2);
-    const int64_t bad =
-        vt_loss_run(ctx->state, log_probabilities, ctx->inputs[1]->data,
-                    weights != NULL ? weights->data : NULL, ctx->outputs[0].data);
+    const int64_t bad = vt_loss_run(ctx->state, log_probabilities, ctx->inputs[1]->data,
+                                    weights != NULL ? weights->data : NULL, ctx->outputs[0].data);
     if (bad < 0) {
         return VT_OK;
     }

@@ -121,8 +121,7 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
     struct state *s = ctx->state;
     const struct vt_tensor *a = ctx->inputs[0], *b = ctx->inputs[1];
     const bool plain = a->dtype != VT_F32;
-    enum vt_status status =
-        plain ? vt_matmul_plain_prepare(ctx, 2) : vt_op_require_f32(ctx, 2);
+    enum vt_status status = plain ? vt_matmul_plain_prepare(ctx, 2) : vt_op_require_f32(ctx, 2);
     if (status != VT_OK) {
         return status;
     }
@@ -215,8 +214,7 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     const bool ta = vt_node_int(ctx->node, "transA", 0) != 0;
     const bool tb = vt_node_int(ctx->node, "transB", 0) != 0;
     const bool plain = a->dtype != VT_F32;
-    enum vt_status status =
-        plain ? vt_matmul_plain_prepare(ctx, 3) : vt_op_require_f32(ctx, 3);
+    enum vt_status status = plain ? vt_matmul_plain_prepare(ctx, 3) : vt_op_require_f32(ctx, 3);
     if (status != VT_OK) {
         return status;
     }

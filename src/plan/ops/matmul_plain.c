@@ -31,7 +31,8 @@ static void sum_over(struct vt_contract *c, int64_t extent, int64_t a_step, int6
     c->summed_step[1][0] = b_step;
 }
 
-/* Extent `i` from the end of a factor's batch, and the step that goes with it: 0 where broadcast. */
+/* Extent `i` from the end of a factor's batch, and the step that goes with it: 0 where broadcast.
+ */
 static int64_t batch_step(const struct vt_tensor *t, uint32_t i, int64_t *ret_extent)
 {
     const uint32_t rank = t->rank > 2 ? t->rank - 2 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that move elements as they are: each fills in a struct vt_copy. */
-#include "kernels/convert/convert.h"
 #include "kernels/move/move.h"
+#include "kernels/convert/convert.h"
 #include "plan/ops/support.h"
 
 /* Steps of a dense array. */

@@ -187,9 +187,9 @@ static enum vt_status lp_prepare(struct vt_op_context *ctx, size_t *ret_workspac
     uint32_t axis;
     (void)ret_workspace;
     enum vt_status status = vt_op_require_f32(ctx, 1);
-    return status == VT_OK ? vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1),
-                                        ctx->inputs[0]->rank, &axis)
-                           : status;
+    return status == VT_OK
+               ? vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), ctx->inputs[0]->rank, &axis)
+               : status;
 }
 
 static enum vt_status lp_run(struct vt_op_context *ctx)

@@ -23,8 +23,7 @@ static enum vt_status reverse_run(struct vt_op_context *ctx)
     const struct vt_tensor *x = ctx->inputs[0];
     const bool batch_first = vt_node_int(ctx->node, "batch_axis", 1) == 0;
     const int64_t batches = x->dim[batch_first ? 0 : 1], times = x->dim[batch_first ? 1 : 0];
-    const size_t block =
-        (size_t)vt_op_product(x->dim, 2, x->rank) * vt_dtype_bytes(x->dtype);
+    const size_t block = (size_t)vt_op_product(x->dim, 2, x->rank) * vt_dtype_bytes(x->dtype);
     for (int64_t b = 0; b < batches; b++) {
         const int64_t length = vt_op_int_at(ctx->inputs[1], b);
         if (length < 0 || length > times) {
@@ -89,8 +88,8 @@ static enum vt_status unpool_run(struct vt_op_context *ctx)
         if (at[0] < extent[0] && at[1] < extent[1] && at[2] < extent[2]) {
             const int64_t to =
                 ((channel * extent[0] + at[0]) * extent[1] + at[1]) * extent[2] + at[2];
-            memcpy((char *)out->data + (size_t)to * bytes, (const char *)x->data + (size_t)i * bytes,
-                   bytes);
+            memcpy((char *)out->data + (size_t)to * bytes,
+                   (const char *)x->data + (size_t)i * bytes, bytes);
         }
     }
     return VT_OK;

@@ -79,8 +79,8 @@ static enum vt_status quantize_run(struct vt_op_context *ctx)
     struct vt_quant_scales scales;
     enum vt_status status = read_scales(ctx, &scales);
     if (status == VT_OK) {
-        vt_quantize_run(&scales, ctx->inputs[0]->dtype, ctx->inputs[0]->data,
-                        ctx->outputs[0].dtype, ctx->outputs[0].data);
+        vt_quantize_run(&scales, ctx->inputs[0]->dtype, ctx->inputs[0]->data, ctx->outputs[0].dtype,
+                        ctx->outputs[0].data);
     }
     return status;
 }

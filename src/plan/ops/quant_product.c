@@ -77,8 +77,9 @@ static enum vt_status one_or(const struct vt_op_context *ctx, uint32_t place, in
     if (t == NULL || count(t) == 1 || count(t) == n) {
         return VT_OK;
     }
-    return vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "input %u has %lld numbers, supported are 1 and %lld",
-                      place, (long long)count(t), (long long)n);
+    return vt_op_fail(ctx, VT_ERR_UNSUPPORTED,
+                      "input %u has %lld numbers, supported are 1 and %lld", place,
+                      (long long)count(t), (long long)n);
 }
 
 static size_t reserve(size_t *workspace, int64_t n, size_t bytes)
@@ -300,9 +301,9 @@ static enum vt_status matmul_run(struct vt_op_context *ctx)
     const bool linear = s->places == &linear_places;
     const struct vt_tensor *b = at(ctx, s->places->b);
     int32_t *sums = linear ? in_workspace(ctx, s->sum_offset) : ctx->outputs[0].data;
-    const int16_t *left = center(ctx, s->places->a, s->places->a_zero,
-                                 count(at(ctx, s->places->a_zero)) > 1 ? s->m : 1, true,
-                                 s->a_offset);
+    const int16_t *left =
+        center(ctx, s->places->a, s->places->a_zero,
+               count(at(ctx, s->places->a_zero)) > 1 ? s->m : 1, true, s->a_offset);
     const int16_t *right = center(ctx, s->places->b, s->places->b_zero,
                                   s->n > 0 ? count(b) / s->n : 0, false, s->b_offset);
     float *factor = linear ? in_workspace(ctx, s->factor_offset) : NULL;

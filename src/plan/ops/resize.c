@@ -26,10 +26,9 @@ static enum vt_status fail_name(const struct vt_op_context *ctx, const char *att
 
 static enum vt_status read_modes(const struct vt_op_context *ctx, struct vt_resize *r)
 {
-    static const char *const coordinates[] = {"half_pixel",           "pytorch_half_pixel",
-                                              "align_corners",        "asymmetric",
-                                              "tf_half_pixel_for_nn", "tf_crop_and_resize",
-                                              "half_pixel_symmetric"};
+    static const char *const coordinates[] = {
+        "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
+        "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"};
     static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
     const char *mode = vt_node_string(ctx->node, "mode", "nearest");

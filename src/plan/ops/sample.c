@@ -65,8 +65,8 @@ static enum vt_status grid_prepare(struct vt_op_context *ctx, size_t *ret_worksp
 
 static enum vt_status grid_run(struct vt_op_context *ctx)
 {
-    vt_grid_sample_run(ctx->state, ctx->inputs[0]->data, ctx->inputs[1]->data,
-                       ctx->outputs[0].data, ctx->pool);
+    vt_grid_sample_run(ctx->state, ctx->inputs[0]->data, ctx->inputs[1]->data, ctx->outputs[0].data,
+                       ctx->pool);
     return VT_OK;
 }
 
@@ -78,10 +78,9 @@ static enum vt_status roi_prepare(struct vt_op_context *ctx, size_t *ret_workspa
     const struct vt_tensor *x = ctx->inputs[0], *regions = ctx->inputs[1];
     const int mode = choice(ctx, "mode", "avg", modes, 2);
     /* Up to opset 15 nothing is shifted. */
-    const int transform =
-        ctx->node->opset < 16
-            ? 0
-            : choice(ctx, "coordinate_transformation_mode", "half_pixel", transforms, 2);
+    const int transform = ctx->node->opset < 16 ? 0
+                                                : choice(ctx, "coordinate_transformation_mode",
+                                                         "half_pixel", transforms, 2);
     enum vt_status status = vt_op_require_f32(ctx, 2);
     (void)ret_workspace;
     if (status != VT_OK) {
@@ -135,8 +134,8 @@ static enum vt_status deform_prepare(struct vt_op_context *ctx, size_t *ret_work
     struct vt_window window = {0};
     enum vt_status status = vt_op_require_f32(ctx, 5);
     if (status == VT_OK && (x->rank != 4 || w->rank != 4)) {
-        status = vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "the input has rank %u, supported is 4",
-                            x->rank);
+        status =
+            vt_op_fail(ctx, VT_ERR_UNSUPPORTED, "the input has rank %u, supported is 4", x->rank);
     }
     if (status == VT_OK) {
         status = vt_window_read(ctx, x, out, w->dim + 2, false, &window);

@@ -278,8 +278,7 @@ static enum vt_status unique_prepare(struct vt_op_context *ctx, size_t *ret_work
                             .inner = 1,
                             .sorted = vt_node_int(ctx->node, "sorted", 1) != 0};
     if (vt_node_attr(ctx->node, "axis") != NULL) {
-        enum vt_status status =
-            vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), x->rank, &axis);
+        enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 0), x->rank, &axis);
         if (status != VT_OK) {
             return status;
         }

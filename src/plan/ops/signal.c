@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/convert/convert.h"
 #include "kernels/signal/signal.h"
+#include "kernels/convert/convert.h"
 #include "plan/ops/support.h"
 
 static enum vt_status window_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     (void)ret_workspace;
-    return vt_convert_knows(ctx->outputs[0].dtype) ? VT_OK
-                                                   : vt_op_fail_type(ctx, &ctx->outputs[0]);
+    return vt_convert_knows(ctx->outputs[0].dtype) ? VT_OK : vt_op_fail_type(ctx, &ctx->outputs[0]);
 }
 
 static enum vt_status window_run(struct vt_op_context *ctx)
@@ -139,18 +138,17 @@ static enum vt_status stft_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0], *window = vt_op_input(ctx, 2);
     const struct vt_tensor *given = vt_op_input(ctx, 3), *out = &ctx->outputs[0];
-    const struct vt_frames f = {
-        .dtype = x->dtype,
-        .batch = x->dim[0],
-        .n = x->dim[1],
-        .parts = x->dim[2],
-        .frames = out->dim[1],
-        .step = vt_op_int_at(ctx->inputs[1], 0),
-        .length = given != NULL ? vt_op_int_at(given, 0) : vt_op_elements(window),
-        .bins = out->dim[2]};
+    const struct vt_frames f = {.dtype = x->dtype,
+                                .batch = x->dim[0],
+                                .n = x->dim[1],
+                                .parts = x->dim[2],
+                                .frames = out->dim[1],
+                                .step = vt_op_int_at(ctx->inputs[1], 0),
+                                .length =
+                                    given != NULL ? vt_op_int_at(given, 0) : vt_op_elements(window),
+                                .bins = out->dim[2]};
     if (vt_op_elements(out) > 0) {
-        vt_frames_run(&f, x->data, window != NULL ? window->data : NULL, out->data,
-                      ctx->workspace);
+        vt_frames_run(&f, x->data, window != NULL ? window->data : NULL, out->data, ctx->workspace);
     }
     return VT_OK;
 }
