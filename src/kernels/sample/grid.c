@@ -21,13 +21,13 @@ static float reflect(float v, float low, float high)
     return (v < low) != odd ? low + rest : high - rest;
 }
 
-/* As an index; what is far outside or no number becomes -2 or extent + 1. */
+/* As an index; what is no number, or so far outside that no tap reaches the image, is bounded. */
 static int64_t to_index(float v, int64_t extent)
 {
-    if (!(v > -2.0f)) {
-        return -2;
+    if (!(v > -TAPS_MAX)) {
+        return -TAPS_MAX;
     }
-    return v < (float)extent + 1.0f ? (int64_t)v : extent + 1;
+    return v < (float)extent + TAPS_MAX ? (int64_t)v : extent + TAPS_MAX;
 }
 
 /* Weights of the taps at positions first, first + 1 …; returns how many. */
