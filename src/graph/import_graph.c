@@ -163,6 +163,12 @@ static void apply_info(struct vt_value *value, const struct declared *declared)
     }
 }
 
+static bool same_tensor(const struct vt_tensor *a, const struct vt_tensor *b)
+{
+    return a != NULL && vt_tensor_same_shape(a, b) &&
+           (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
+}
+
 static enum vt_status take_initialiser(struct vt_import *import, const struct vt_scope *scope,
                                        struct vt_wire *wire)
 {
@@ -176,6 +182,11 @@ static enum vt_status take_initialiser(struct vt_import *import, const struct vt
     }
     if (name[0] == '\0') {
         return vt_import_fail(import, VT_ERR_FORMAT, "an initialiser without a name");
+    }
+    /* Some exporters write one twice over, which does no harm while both are the same. */
+    number = vt_scope_find_here(import, scope, (const uint8_t *)name, strlen(name));
+    if (number != VT_NO_VALUE && same_tensor(import->model->values[number].constant, tensor)) {
+        return VT_OK;
     }
     status = vt_scope_declare(import, scope, name, VT_VALUE_CONSTANT, &number);
     if (status != VT_OK) {

@@ -449,6 +449,38 @@ static void test_operator_table(void **state)
     assert_null(vt_operator_find("com.example", "Add"));
 }
 
+/* The same initialiser twice over, a field of a later version of the format, an input that
+ * nobody uses, and a node's name that stands twice. */
+static void test_what_exporters_write(void **state)
+{
+    (void)state;
+    struct pb graph = {NULL, 0, 0}, node;
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_model *model = NULL;
+
+    pb_varint(&graph, 0x7ff, 1); /* a field of a later version */
+    for (int i = 0; i < 2; i++) {
+        struct pb tensor = ox_tensor_raw("w", VT_F32, 0, NULL, "\0\0\200?", 4);
+        pb_message(&graph, OX_INITIALIZER, &tensor);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct pb input = ox_value(i == 0 ? "x" : "unused", VT_F32, 0, NULL);
+        pb_message(&graph, OX_INPUT, &input);
+        node = ox_node("Add", i == 0 ? "x w" : "s w", i == 0 ? "s" : "y");
+        pb_text(&node, 3, "add");
+        pb_message(&graph, OX_NODE, &node);
+    }
+    struct pb output = ox_value("y", VT_F32, 0, NULL);
+    pb_message(&graph, OX_OUTPUT, &output);
+    struct pb bytes = ox_model(13, &graph);
+    if (vt_model_import_memory("m", bytes.bytes, bytes.size, NULL, &err, &model) != VT_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(vt_model_graph(model)->n_inputs, 2);
+    assert_int_equal(vt_model_graph(model)->n_nodes, 2);
+    vt_model_free(model);
+    pb_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_every_truncation),
         cmocka_unit_test(test_every_changed_byte),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_what_exporters_write),
         cmocka_unit_test(test_operator_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
