@@ -231,7 +231,7 @@ enum vt_status vt_infer_stft(const struct vt_infer *infer)
     vt_extent_put(out, 0, vt_extent_get(x, 0));
     vt_extent_put(out, 2, bins_of(infer, 1, length));
     vt_extent_put(out, 3, vt_extent_of(2));
-    if (step.known && length.dim >= 0 && x->dim[1] >= 0) {
+    if (step.known && step.number > 0 && length.dim >= 0 && x->dim[1] >= 0) {
         if (length.dim < 1 || length.dim > x->dim[1]) {
             return vt_infer_fail(infer, VT_ERR_FORMAT, "a frame has %lld points, the signal %lld",
                                  (long long)length.dim, (long long)x->dim[1]);
