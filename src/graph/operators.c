@@ -51,7 +51,8 @@ const char *vt_operator_nearest(const char *name)
     return strlen(name) < 64 ? vt_nearest_name(name, names, N_OPERATORS) : NULL;
 }
 
-/* The types of attributes. ONNX uses a name with one type throughout; Pad's value is apart. */
+/* The types of attributes. ONNX uses a name with one type throughout; the value of Pad and the seed
+ * of Dropout are apart. */
 static const struct {
     const char *name;
     enum vt_attr_type type;
@@ -100,6 +101,7 @@ static const struct {
     {"gamma", VT_ATTR_FLOAT},
     {"group", VT_ATTR_INT},
     {"hidden_size", VT_ATTR_INT},
+    {"high", VT_ATTR_FLOAT},
     {"ignore_index", VT_ATTR_INT},
     {"input_forget", VT_ATTR_INT},
     {"inverse", VT_ATTR_INT},
@@ -112,7 +114,9 @@ static const struct {
     {"largest", VT_ATTR_INT},
     {"layout", VT_ATTR_INT},
     {"linear_before_reset", VT_ATTR_INT},
+    {"low", VT_ATTR_FLOAT},
     {"max", VT_ATTR_FLOAT},
+    {"mean", VT_ATTR_FLOAT},
     {"min", VT_ATTR_FLOAT},
     {"mode", VT_ATTR_STRING},
     {"momentum", VT_ATTR_FLOAT},
@@ -139,6 +143,7 @@ static const struct {
     {"ratio", VT_ATTR_FLOAT},
     {"reduction", VT_ATTR_STRING},
     {"reverse", VT_ATTR_INT},
+    {"sample_size", VT_ATTR_INT},
     {"sampling_ratio", VT_ATTR_INT},
     {"saturate", VT_ATTR_INT},
     {"scale", VT_ATTR_FLOAT},
@@ -149,6 +154,7 @@ static const struct {
     {"scan_output_directions", VT_ATTR_INTS},
     {"seed", VT_ATTR_INT},
     {"select_last_index", VT_ATTR_INT},
+    {"shape", VT_ATTR_INTS},
     {"size", VT_ATTR_INT},
     {"sorted", VT_ATTR_INT},
     {"spatial", VT_ATTR_INT},
@@ -176,6 +182,9 @@ static const struct {
 enum vt_attr_type vt_operator_attr_type(const char *op, const char *attr)
 {
     if (strcmp(attr, "value") == 0 && strcmp(op, "Pad") == 0) {
+        return VT_ATTR_FLOAT;
+    }
+    if (strcmp(attr, "seed") == 0 && strcmp(op, "Dropout") != 0) {
         return VT_ATTR_FLOAT;
     }
     for (size_t i = 0; i < sizeof(attr_types) / sizeof(attr_types[0]); i++) {

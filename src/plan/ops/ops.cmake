@@ -15,6 +15,7 @@ set(VT_PLAN_OPS
   ops/pool.c
   ops/quant.c
   ops/quant_product.c
+  ops/random.c
   ops/recurrent.c
   ops/reduce.c
   ops/resize.c
