@@ -22,7 +22,7 @@
 #include "graph/wire.h"
 
 #define VT_OPSET_MIN 1
-#define VT_OPSET_MAX 22
+#define VT_OPSET_MAX 25
 
 struct vt_external; /* a mapped file of external data */
 

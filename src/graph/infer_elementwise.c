@@ -423,7 +423,13 @@ enum vt_status vt_infer_dequantize(const struct vt_infer *infer)
         status = check_scales(infer);
     }
     if (status == VT_OK) {
-        same_shape(infer, 0, type_of(infer, 1)); /* the scale's */
+        int64_t wanted = infer->node->opset < 23 ? 0 : vt_node_int(infer->node, "output_dtype", 0);
+        if (wanted != 0 &&
+            (wanted < 0 || wanted > VT_BF16 || (VT_TYPES_SINGLE & VT_TYPE_BIT(wanted)) == 0)) {
+            return vt_infer_fail(infer, VT_ERR_FORMAT, "its output_dtype %lld does not fit",
+                                 (long long)wanted);
+        }
+        same_shape(infer, 0, wanted != 0 ? (enum vt_dtype)wanted : type_of(infer, 1));
     }
     return status;
 }

@@ -443,7 +443,7 @@ static void test_operator_table(void **state)
         assert_ptr_equal(vt_operator_find("", table[i].name), &table[i]);
         assert_ptr_equal(vt_operator_find("ai.onnx", table[i].name), &table[i]);
         assert_true(table[i].min_opset >= 1 && table[i].min_opset <= table[i].max_opset);
-        assert_true(table[i].max_opset <= 22 && table[i].types != 0);
+        assert_true(table[i].max_opset <= 25 && table[i].types != 0);
     }
     assert_null(vt_operator_find("", "Nothing"));
     assert_null(vt_operator_find("com.example", "Add"));

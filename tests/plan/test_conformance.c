@@ -105,7 +105,11 @@ static bool compare(const struct vt_tensor *got, const struct vt_tensor *want, u
         const double x = element(got, i), y = element(want, i);
         if (x == y || (isnan(x) && isnan(y)))
             continue;
-        if (exact || !(fabs(x - y) <= 1e-4 + 1e-3 * fabs(y))) {
+        /* Half precision: a few units in its last place. */
+        const double relative = got->dtype == VT_BF16  ? 0x1p-6
+                                : got->dtype == VT_F16 ? 0x1p-9
+                                                       : 1e-3;
+        if (exact || !(fabs(x - y) <= 1e-4 + relative * fabs(y))) {
             say(v, FAILED, "output %u element %lld is %.9g, wanted %.9g", output, (long long)i, x,
                 y);
             return false;

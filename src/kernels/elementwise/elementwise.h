@@ -53,6 +53,7 @@ enum vt_unary {
     VT_UNARY_MISH,
     VT_UNARY_GELU,
     VT_UNARY_GELU_TANH,
+    VT_UNARY_SWISH, /* alpha */
 };
 
 struct vt_unary_params {

@@ -91,6 +91,8 @@ static double unary_f64(const struct vt_unary_params *p, double v)
         return v * tanh((v > 0 ? v : 0) + log1p(exp(-fabs(v))));
     case VT_UNARY_GELU:
         return 0.5 * v * (1 + erf(v * 0.70710678118654752));
+    case VT_UNARY_SWISH:
+        return v / (1 + exp(-alpha * v));
     case VT_UNARY_GELU_TANH:
         return 0.5 * v * (1 + tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
     }

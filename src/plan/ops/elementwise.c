@@ -55,6 +55,7 @@ static const struct unary_entry {
     {"ThresholdedRelu", VT_UNARY_THRESHOLDED_RELU, "alpha", NULL, 1.0f, NONE},
     {"Shrink", VT_UNARY_SHRINK, "lambd", "bias", 0.5f, 0.0f},
     {"Mish", VT_UNARY_MISH, NULL, NULL, NONE, NONE},
+    {"Swish", VT_UNARY_SWISH, "alpha", NULL, 1.0f, NONE},
 };
 
 static enum vt_status unary_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
@@ -409,6 +410,7 @@ static const struct vt_op ops[] = {
     UNARY("ThresholdedRelu"),
     UNARY("Shrink"),
     UNARY("Mish"),
+    UNARY("Swish"),
     UNARY("Gelu"),
     {"", "Clip", VT_OP_IN_PLACE, 0, clip_prepare, clip_run},
     {"", "Not", VT_OP_IN_PLACE, 0, NULL, not_run},

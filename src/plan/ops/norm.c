@@ -243,7 +243,32 @@ static enum vt_status mean_variance_run(struct vt_op_context *ctx)
     return VT_OK;
 }
 
+static enum vt_status rms_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
+{
+    const struct vt_tensor *x = ctx->inputs[0];
+    uint32_t axis = 0;
+    (void)ret_workspace;
+    enum vt_status status = vt_op_require_f32(ctx, 2);
+    if (status == VT_OK) {
+        status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", -1), x->rank, &axis);
+    }
+    *(uint32_t *)ctx->state = axis;
+    return status == VT_OK ? vt_op_require_count(ctx, 1, vt_op_product(x->dim, axis, x->rank))
+                           : status;
+}
+
+static enum vt_status rms_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *x = ctx->inputs[0];
+    const uint32_t axis = *(const uint32_t *)ctx->state;
+    vt_rms_norm_run(vt_op_product(x->dim, 0, axis), vt_op_product(x->dim, axis, x->rank),
+                    vt_node_float(ctx->node, "epsilon", 1e-5f), x->data, ctx->inputs[1]->data,
+                    ctx->outputs[0].data);
+    return VT_OK;
+}
+
 static const struct vt_op ops[] = {
+    {"", "RMSNormalization", VT_OP_IN_PLACE, sizeof(uint32_t), rms_prepare, rms_run},
     {"", "LpNormalization", 0, 0, lp_prepare, lp_run},
     {"", "MeanVarianceNormalization", 0, sizeof(struct vt_mean_variance), mean_variance_prepare,
      mean_variance_run},

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The operators that can be carried out, one file a family; src/plan/CMakeLists.txt includes this.
 set(VT_PLAN_OPS
+  ops/attention.c
   ops/conv.c
   ops/elementwise.c
   ops/find.c

@@ -25,6 +25,7 @@ extern const struct vt_op_family vt_ops_reduce;
 extern const struct vt_op_family vt_ops_norm;
 extern const struct vt_op_family vt_ops_select;
 extern const struct vt_op_family vt_ops_recurrent;
+extern const struct vt_op_family vt_ops_attention;
 extern const struct vt_op_family vt_ops_random;
 extern const struct vt_op_family vt_ops_signal;
 extern const struct vt_op_family vt_ops_place;
