@@ -106,7 +106,7 @@ static bool compare(const struct vt_tensor *got, const struct vt_tensor *want, u
         if (x == y || (isnan(x) && isnan(y)))
             continue;
         /* Half precision: a few units in its last place. */
-        const double relative = got->dtype == VT_BF16  ? 0x1p-7
+        const double relative = got->dtype == VT_BF16  ? 0x1p-6
                                 : got->dtype == VT_F16 ? 0x1p-9
                                                        : 1e-3;
         if (exact || !(fabs(x - y) <= 1e-4 + relative * fabs(y))) {
