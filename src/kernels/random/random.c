@@ -93,7 +93,7 @@ void vt_multinomial_run(uint64_t key, int64_t batch, int64_t classes, int64_t n,
 {
     for (int64_t b = 0; b < batch; b++) {
         const float *row = x + b * classes;
-        double sum = 0, most = -INFINITY;
+        double sum = 0, most = -(double)INFINITY;
         for (int64_t c = 0; c < classes; c++) {
             most = (double)row[c] > most ? (double)row[c] : most;
         }
