@@ -25,6 +25,7 @@ enum {
     MODEL_PRODUCER_VERSION = 3,
     MODEL_GRAPH = 7,
     MODEL_OPSET_IMPORT = 8,
+    MODEL_FUNCTIONS = 25,
     OPSET_DOMAIN = 1,
     OPSET_VERSION = 2,
 };
@@ -84,7 +85,8 @@ enum vt_status vt_import_text(struct vt_import *import, struct vt_wire *wire,
     return VT_OK;
 }
 
-static enum vt_status read_opset(struct vt_import *import, struct vt_wire *wire)
+enum vt_status vt_import_opset(struct vt_import *import, struct vt_wire *wire,
+                               struct vt_opset *ret_opset)
 {
     struct vt_opset opset = {"", 0};
     struct vt_wire_field field;
@@ -104,6 +106,18 @@ static enum vt_status read_opset(struct vt_import *import, struct vt_wire *wire)
     }
     if (strcmp(opset.domain, "ai.onnx") == 0) {
         opset.domain = "";
+    }
+    *ret_opset = opset;
+    return VT_OK;
+}
+
+static enum vt_status read_opset(struct vt_import *import, struct vt_wire *wire)
+{
+    struct vt_opset opset;
+
+    enum vt_status status = vt_import_opset(import, wire, &opset);
+    if (status != VT_OK) {
+        return status;
     }
     if (import->n_opsets == OPSETS_MAX) {
         return vt_import_fail(import, VT_ERR_LIMIT, "imports more than %u operator sets",
@@ -147,6 +161,11 @@ static enum vt_status read_model(struct vt_import *import, struct vt_wire *wire,
         case MODEL_OPSET_IMPORT:
             if (vt_wire_enter(wire, &field, &inner)) {
                 status = read_opset(import, &inner);
+            }
+            break;
+        case MODEL_FUNCTIONS:
+            if (vt_wire_enter(wire, &field, &inner)) {
+                status = vt_import_function(import, &inner);
             }
             break;
         case MODEL_GRAPH:

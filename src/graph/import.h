@@ -6,6 +6,7 @@
  *   import.c        ModelProto: versions, opsets, the entry points
  *   import_graph.c  GraphProto: inputs, initialisers, declared types, nodes
  *   import_node.c   NodeProto and AttributeProto
+ *   import_function.c  functions of the model, put in the place of their calls
  *   import_scan.c   Scan, which becomes a Loop
  *   import_tensor.c TensorProto: views of the file, or decoded copies
  *   external.c      tensors in files beside the model
@@ -51,6 +52,22 @@ struct vt_value_origin {
     uint32_t scope;    /* number of the graph that declares it */
     uint32_t producer; /* position of its node in the file's order, or VT_NO_VALUE */
     uint32_t name_length;
+    bool omitted; /* an input of a function that the caller left out */
+};
+
+/* An operator that the model defines itself. */
+struct vt_function {
+    struct vt_function *next;
+    const char *domain, *name;
+    struct vt_wire wire; /* at its start */
+    struct vt_opset *opsets;
+    uint32_t n_opsets;
+};
+
+/* The call whose nodes are being read: its attributes are what they refer to. */
+struct vt_call {
+    const struct vt_node *node;
+    uint32_t depth;
 };
 
 struct vt_scope {
@@ -72,6 +89,8 @@ struct vt_import {
     const char *folder; /* for external data; NULL: none allowed */
     struct vt_opset *opsets;
     uint32_t n_opsets;
+    struct vt_function *functions;
+    const struct vt_call *call; /* NULL outside of functions */
     struct vt_value_origin *origins;
     uint32_t origin_capacity;
     struct vt_scope_slot *slots;
@@ -91,6 +110,10 @@ void *vt_import_calloc(struct vt_import *import, struct vt_arena *arena, size_t 
 /* Text of a field, with a NUL behind it. */
 enum vt_status vt_import_text(struct vt_import *import, struct vt_wire *wire,
                               const struct vt_wire_field *field, const char **ret_text);
+
+/* Reads an OperatorSetIdProto. */
+enum vt_status vt_import_opset(struct vt_import *import, struct vt_wire *wire,
+                               struct vt_opset *ret_opset);
 
 /* Declares a value in a scope. VT_ERR_FORMAT when the scope has that name already. */
 enum vt_status vt_scope_declare(struct vt_import *import, const struct vt_scope *scope,
@@ -126,6 +149,7 @@ void vt_external_free(struct vt_external *externals);
 struct vt_raw_node {
     struct vt_wire wire; /* at its start */
     struct vt_node node;
+    const struct vt_function *function; /* that it calls; NULL for an operator */
     bool is_constant; /* became a constant, is no node any more */
     /* Nodes that stand directly before and behind it. */
     const struct vt_node *before, *after;
@@ -139,6 +163,18 @@ enum vt_status vt_import_node_outputs(struct vt_import *import, const struct vt_
 enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_scope *scope,
                                    const struct vt_graph *graph, uint32_t position,
                                    struct vt_raw_node *raw);
+/* Reads a FunctionProto's heading. */
+enum vt_status vt_import_function(struct vt_import *import, struct vt_wire *wire);
+/* NULL when the model has no such function. */
+const struct vt_function *vt_import_function_find(const struct vt_import *import,
+                                                  const char *domain, const char *name);
+/* Puts the nodes of raw->function in the place of the call, whose inputs and attributes are read. */
+enum vt_status vt_import_call(struct vt_import *import, const struct vt_graph *graph,
+                              uint32_t position, struct vt_raw_node *raw);
+/* The default of an attribute of a function; type 0 when there is none after all. */
+enum vt_status vt_import_default_attr(struct vt_import *import, struct vt_wire *wire,
+                                      const struct vt_node *call, uint32_t position,
+                                      struct vt_attr *ret_attr);
 /* Makes a Loop and what stands around it of a Scan whose inputs and attributes are read. */
 enum vt_status vt_import_scan(struct vt_import *import, const struct vt_scope *scope,
                               uint32_t position, struct vt_raw_node *raw);

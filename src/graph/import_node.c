@@ -60,7 +60,7 @@ static enum vt_attr_type attr_type(int64_t type)
 /* What the fields of one AttributeProto say; the lists are read again for their elements. */
 struct attr_draft {
     int64_t type; /* as the file says, 0 when it does not */
-    bool has_reference;
+    struct vt_wire_field reference; /* number 0: none */
     size_t n_floats, n_ints, n_strings;
     struct vt_wire_field f, i, s, t, g; /* number 0: absent */
 };
@@ -103,7 +103,7 @@ static bool draft_attr(struct vt_wire *wire, const struct vt_wire_field *field,
         draft->type = (int64_t)field->value;
         break;
     case ATTR_REFERENCE:
-        draft->has_reference = true;
+        draft->reference = *field;
         break;
     default:
         break;
@@ -240,6 +240,46 @@ static enum vt_status fill_attr(struct vt_import *import, const struct vt_scope 
     return status;
 }
 
+/* An operator's attribute has the type that ONNX gives it; a function's may have any. */
+static enum vt_status check_attr_type(struct vt_import *import, const struct vt_node *node,
+                                      uint32_t position, const struct vt_attr *attr)
+{
+    enum vt_attr_type wanted =
+        node->operator!= NULL ? vt_operator_attr_type(node->op, attr->name) : 0;
+    if (wanted == 0 || wanted == attr->type) {
+        return VT_OK;
+    }
+    return vt_import_fail(import, VT_ERR_FORMAT, "node %s (%s): attribute %s has the wrong type",
+                          vt_node_label(node, position).text, vt_quote(node->op).text,
+                          vt_quote(attr->name).text);
+}
+
+/* What an attribute of the call says; type 0 when the call does not have it. */
+static enum vt_status refer(struct vt_import *import, struct vt_wire *wire,
+                            const struct attr_draft *draft, const struct vt_node *node,
+                            uint32_t position, struct vt_attr *attr)
+{
+    const char *own_name = attr->name, *name = NULL;
+
+    enum vt_status status = vt_import_text(import, wire, &draft->reference, &name);
+    if (status != VT_OK) {
+        return status;
+    }
+    const struct vt_attr *found = vt_node_attr(import->call->node, name);
+    if (found == NULL) {
+        attr->type = 0;
+        return VT_OK;
+    }
+    if (found->type == VT_ATTR_GRAPH) {
+        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                              "node %s (%s): a function's attribute cannot be a graph",
+                              vt_node_label(node, position).text, vt_quote(node->op).text);
+    }
+    *attr = *found;
+    attr->name = own_name;
+    return check_attr_type(import, node, position, attr);
+}
+
 static enum vt_status read_attr(struct vt_import *import, const struct vt_scope *scope,
                                 const struct vt_graph *graph, struct vt_wire *wire,
                                 const struct vt_node *node, uint32_t position, struct vt_attr *attr)
@@ -262,19 +302,20 @@ static enum vt_status read_attr(struct vt_import *import, const struct vt_scope 
     if (wire->problem != NULL) {
         return vt_import_malformed(import, wire);
     }
+    if (draft.reference.number != 0 && import->call != NULL) {
+        return refer(import, wire, &draft, node, position, attr);
+    }
     attr->type = draft.type == 0 ? guess_type(&draft) : attr_type(draft.type);
-    if (attr->type == 0 || draft.has_reference) {
+    if (attr->type == 0 || draft.reference.number != 0) {
         return vt_import_fail(
             import, VT_ERR_UNSUPPORTED,
             "node %s (%s): attribute %s is of a kind that is not supported (%lld)",
             vt_node_label(node, position).text, vt_quote(node->op).text, vt_quote(attr->name).text,
             (long long)draft.type);
     }
-    enum vt_attr_type wanted = vt_operator_attr_type(node->op, attr->name);
-    if (wanted != 0 && wanted != attr->type) {
-        return vt_import_fail(
-            import, VT_ERR_FORMAT, "node %s (%s): attribute %s has the wrong type",
-            vt_node_label(node, position).text, vt_quote(node->op).text, vt_quote(attr->name).text);
+    enum vt_status status = check_attr_type(import, node, position, attr);
+    if (status != VT_OK) {
+        return status;
     }
     if (attr->type == VT_ATTR_INTS || attr->type == VT_ATTR_FLOATS ||
         attr->type == VT_ATTR_STRINGS) {
@@ -312,6 +353,9 @@ static enum vt_status read_attrs(struct vt_import *import, const struct vt_scope
         if (status != VT_OK) {
             return status;
         }
+        if (attrs[at].type == 0) {
+            continue; /* refers to what the call leaves out */
+        }
         for (uint32_t i = 0; i < at; i++) {
             if (strcmp(attrs[i].name, attrs[at].name) == 0) {
                 return vt_import_fail(import, VT_ERR_FORMAT, "node %s (%s): two attributes %s",
@@ -322,8 +366,15 @@ static enum vt_status read_attrs(struct vt_import *import, const struct vt_scope
         at++;
     }
     node->attrs = attrs;
-    node->n_attrs = n;
+    node->n_attrs = at;
     return VT_OK;
+}
+
+enum vt_status vt_import_default_attr(struct vt_import *import, struct vt_wire *wire,
+                                      const struct vt_node *call, uint32_t position,
+                                      struct vt_attr *ret_attr)
+{
+    return read_attr(import, NULL, NULL, wire, call, position, ret_attr);
 }
 
 /* The constant that a node Constant stands for. */
@@ -494,12 +545,15 @@ enum vt_status vt_import_node_outputs(struct vt_import *import, const struct vt_
 
     enum vt_status status = read_heading(import, raw->wire, node);
     if (status == VT_OK) {
+        raw->function = vt_import_function_find(import, node->domain, node->op);
+    }
+    if (status == VT_OK && raw->function == NULL) {
         status = find_operator(import, position, node);
     }
     if (status == VT_OK) {
         status = declare_outputs(import, scope, raw->wire, position, node);
     }
-    if (status != VT_OK || strcmp(node->op, "Constant") != 0) {
+    if (status != VT_OK || raw->function != NULL || strcmp(node->op, "Constant") != 0) {
         return status;
     }
     if (node->n_outputs != 1 || node->outputs[0] == VT_NO_VALUE || node->n_inputs != 0) {
@@ -543,6 +597,9 @@ static enum vt_status resolve_inputs(struct vt_import *import, const struct vt_s
                                             vt_node_label(node, position).text, node->op,
                                             vt_quote(name).text);
             }
+            if (import->origins[inputs[at]].omitted) {
+                inputs[at] = VT_NO_VALUE;
+            }
         }
         at++;
     }
@@ -565,6 +622,9 @@ enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_sco
     }
     if (status != VT_OK) {
         return status;
+    }
+    if (raw->function != NULL) {
+        return vt_import_call(import, graph, position, raw);
     }
     struct vt_error local = VT_ERROR_INIT;
     status = vt_operator_check(node, &local);

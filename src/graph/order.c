@@ -81,6 +81,9 @@ static enum vt_status collect_needs(struct order *order)
             order->first[i] = order->n_needs;
             if (!order->raw[i].is_constant) {
                 add_node(order, &order->raw[i].node);
+                for (uint32_t k = 0; k < order->raw[i].n_before; k++) {
+                    add_node(order, &order->raw[i].before[k]);
+                }
             }
         }
         order->first[order->n_raw] = order->n_needs;
