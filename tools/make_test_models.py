@@ -12,7 +12,7 @@ they compute is said here in a line and worked out by the test in C (tests/plan/
 import pathlib
 import sys
 
-from onnx import TensorProto, checker, helper
+from onnx import AttributeProto, TensorProto, checker, helper
 
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -300,6 +300,41 @@ def old_broadcast():
                   constant("row", F, [2], [1.0, -1.0])])
 
 
+def refer(made, attribute, name, kind):
+    """The node, with an attribute that is what the function's attribute says."""
+    made.attribute.append(AttributeProto(name=attribute, ref_attr_name=name, type=kind))
+    return made
+
+
+FUNCTIONS = [
+    # leaky(x, slope)·k and the slope itself
+    helper.make_function(
+        "local", "scaled", ["x", "k"], ["y", "c"],
+        [refer(node("LeakyRelu", ["x"], ["l"]), "alpha", "slope", AttributeProto.FLOAT),
+         node("Mul", ["l", "k"], ["y"]),
+         refer(node("Constant", [], ["c"]), "value_float", "slope", AttributeProto.FLOAT)],
+        [helper.make_opsetid("", 13)], ["slope"]),
+    # scaled twice, clipped where `low` is given, plus the first slope, which is 0.25 by default
+    helper.make_function(
+        "local", "twice", ["x", "k", "low"], ["z"],
+        [refer(helper.make_node("scaled", ["x", "k"], ["a", "c1"], domain="local"), "slope", "s",
+               AttributeProto.FLOAT),
+         helper.make_node("scaled", ["a", "k"], ["b"], domain="local", slope=0.5),
+         node("Clip", ["b", "low"], ["d"]), node("Add", ["d", "c1"], ["z"])],
+        [helper.make_opsetid("", 13), helper.make_opsetid("local", 1)], [],
+        [helper.make_attribute("s", 0.25)]),
+]
+
+
+def functions():
+    """y = twice(twice(x, k), k, low, s = 0.125), functions of the model, one calling the other."""
+    return graph("functions",
+                 [helper.make_node("twice", ["x", "k"], ["a"], domain="local"),
+                  helper.make_node("twice", ["a", "k", "low"], ["y"], domain="local", s=0.125)],
+                 [value("x", F, ["N", 2])], [value("y", F, ["N", 2])],
+                 [constant("k", F, [2], [2.0, -3.0]), constant("low", F, [], [-1.0])])
+
+
 OPSETS = {"old_broadcast": 6}
 
 
@@ -314,10 +349,14 @@ def main():
     for make in (if_same, if_shapes, if_unfit, if_constant, loop_fibonacci, loop_swap, loop_grow, loop_known,
                  loop_nested, nonzero, shapes, pass_through, chain, residual, shared_middle,
                  bad_index, half, brain_half, half_dynamic, scan_turned, scan_outer, quantised,
-                 old_broadcast):
+                 old_broadcast, functions):
         opset = OPSETS.get(make.__name__, 13)
+        opsets = [helper.make_opsetid("", opset)]
+        own = FUNCTIONS if make is functions else []
+        if own:
+            opsets.append(helper.make_opsetid("local", 1))
         model = helper.make_model(make(), producer_name="vatio make_test_models",
-                                  opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+                                  opset_imports=opsets, functions=own, ir_version=8)
         checker.check_model(model)
         (folder / f"{make.__name__}.onnx").write_bytes(model.SerializeToString())
 

@@ -150,7 +150,7 @@ struct vt_raw_node {
     struct vt_wire wire; /* at its start */
     struct vt_node node;
     const struct vt_function *function; /* that it calls; NULL for an operator */
-    bool is_constant; /* became a constant, is no node any more */
+    bool is_constant;                   /* became a constant, is no node any more */
     /* Nodes that stand directly before and behind it. */
     const struct vt_node *before, *after;
     uint32_t n_before, n_after;
@@ -168,7 +168,8 @@ enum vt_status vt_import_function(struct vt_import *import, struct vt_wire *wire
 /* NULL when the model has no such function. */
 const struct vt_function *vt_import_function_find(const struct vt_import *import,
                                                   const char *domain, const char *name);
-/* Puts the nodes of raw->function in the place of the call, whose inputs and attributes are read. */
+/* Puts the nodes of raw->function in the place of the call, whose inputs and attributes are read.
+ */
 enum vt_status vt_import_call(struct vt_import *import, const struct vt_graph *graph,
                               uint32_t position, struct vt_raw_node *raw);
 /* The default of an attribute of a function; type 0 when there is none after all. */

@@ -62,8 +62,7 @@ static enum vt_status read_opsets(struct vt_import *import, struct vt_wire wire,
 
 enum vt_status vt_import_function(struct vt_import *import, struct vt_wire *wire)
 {
-    struct vt_function *function =
-        vt_import_calloc(import, &import->scratch, 1, sizeof(*function));
+    struct vt_function *function = vt_import_calloc(import, &import->scratch, 1, sizeof(*function));
     struct vt_wire_field field;
     enum vt_status status = VT_OK;
 
@@ -278,8 +277,7 @@ static enum vt_status read_nodes(struct expansion *e)
         at++;
     }
     for (uint32_t i = 0; i < e->n_raw; i++) {
-        enum vt_status status =
-            vt_import_node_rest(e->import, &e->scope, e->graph, i, &e->raw[i]);
+        enum vt_status status = vt_import_node_rest(e->import, &e->scope, e->graph, i, &e->raw[i]);
         if (status != VT_OK) {
             return status;
         }
@@ -342,8 +340,7 @@ static enum vt_status put_together(struct expansion *e)
         return import->err->status;
     }
     memcpy(all, e->nodes, e->n_nodes * sizeof(*all));
-    enum vt_status status =
-        vt_order_nodes(import, &e->scope, e->raw, e->n_raw, all + e->n_nodes);
+    enum vt_status status = vt_order_nodes(import, &e->scope, e->raw, e->n_raw, all + e->n_nodes);
     e->nodes = all;
     e->n_nodes = (uint32_t)(n - e->call.n_outputs);
     return status == VT_OK ? bind_outputs(e) : status;

@@ -59,7 +59,7 @@ static enum vt_attr_type attr_type(int64_t type)
 
 /* What the fields of one AttributeProto say; the lists are read again for their elements. */
 struct attr_draft {
-    int64_t type; /* as the file says, 0 when it does not */
+    int64_t type;                   /* as the file says, 0 when it does not */
     struct vt_wire_field reference; /* number 0: none */
     size_t n_floats, n_ints, n_strings;
     struct vt_wire_field f, i, s, t, g; /* number 0: absent */

@@ -465,6 +465,56 @@ static void test_external_data(void **state)
     }
 }
 
+/* A model whose only function is made of these nodes, called once. */
+static struct pb calling(const char *name, struct pb *nodes, int n_nodes)
+{
+    struct pb call = ox_node(name, "x", "y");
+    pb_text(&call, 7, "local");
+    struct pb graph = one_node(call), function = {NULL, 0, 0};
+    pb_text(&function, 1, "f");
+    pb_text(&function, 4, "x");
+    pb_text(&function, 5, "y");
+    for (int i = 0; i < n_nodes; i++)
+        pb_message(&function, 7, &nodes[i]);
+    struct pb opset = {NULL, 0, 0};
+    pb_text(&opset, 1, "");
+    pb_varint(&opset, 2, 13);
+    pb_message(&function, 9, &opset);
+    pb_text(&function, 10, "local");
+    struct pb model = ox_model(13, &graph);
+    pb_message(&model, 25, &function);
+    return model;
+}
+
+static struct pb local_node(const char *inputs, const char *outputs)
+{
+    struct pb node = ox_node("f", inputs, outputs);
+    pb_text(&node, 7, "local");
+    return node;
+}
+
+static void test_functions(void **state)
+{
+    (void)state;
+    struct pb nodes[2];
+
+    nodes[0] = ox_node("Relu", "x", "z");
+    refused(calling("f", nodes, 1), NULL, VT_ERR_FORMAT, "function \"f\"", "nothing produces");
+    nodes[0] = ox_node("Relu", "outer", "y");
+    refused(calling("f", nodes, 1), NULL, VT_ERR_FORMAT, "\"outer\"", "nothing produces");
+    nodes[0] = ox_node("Relu", "x", "y");
+    refused(calling("g", nodes, 1), NULL, VT_ERR_UNSUPPORTED, "\"g\"", "\"local\"");
+    /* A function that calls itself, once and twice a call. */
+    nodes[0] = local_node("x", "y");
+    refused(calling("f", nodes, 1), NULL, VT_ERR_LIMIT, "themselves", "function");
+    nodes[0] = local_node("x", "a");
+    nodes[1] = local_node("a", "y");
+    refused(calling("f", nodes, 2), NULL, VT_ERR_LIMIT, "themselves", "function");
+    nodes[0] = ox_node("Relu", "a", "y");
+    nodes[1] = ox_node("Relu", "y", "a");
+    refused(calling("f", nodes, 2), NULL, VT_ERR_FORMAT, "cycle", "");
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -502,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_tensors),          cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_nesting),          cmocka_unit_test(test_limits),
         cmocka_unit_test(test_external_data),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_functions),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -64,8 +64,9 @@ static void print_page(FILE *to)
             "in float32 and rounded by each\n"
             "operator.\n"
             "\n"
-            "A model with another operator is refused while it is read, with the operator's name "
-            "and opset.\n"
+            "Functions that a model defines itself are put in the place of their calls. A model with "
+            "another operator is refused\n"
+            "while it is read, with the operator's name and opset.\n"
             "\n"
             "| operator | opsets | types | remarks |\n"
             "|---|---|---|---|\n",

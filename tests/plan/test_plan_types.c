@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element types other than float32, Scan, and the broadcasting of old operator sets, on small
- * models (tools/make_test_models.py says what each computes), against the same thing in C.
+ * Element types other than float32, Scan, functions of the model, and the broadcasting of old
+ * operator sets, on small models (tools/make_test_models.py says what each computes), against the
+ * same thing in C.
  */
 #include "plan_fixture.h"
 
@@ -193,6 +194,33 @@ static void test_old_broadcast(void **state)
     fixture_close(&f);
 }
 
+/* --- functions of the model ----------------------------------------------------------------- */
+
+static float twice(float x, float k, float low, float slope)
+{
+    x = (x < 0.0f ? slope * x : x) * k;
+    x = (x < 0.0f ? 0.5f * x : x) * k;
+    return (x < low ? low : x) + slope;
+}
+
+static void test_functions(void **state)
+{
+    static const float k[2] = {2.0f, -3.0f};
+    struct fixture f;
+    float x[8], y[8];
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        x[i] = (float)i * 0.75f - 2.5f;
+        y[i] = twice(twice(x[i], k[i % 2], -INFINITY, 0.25f), k[i % 2], -1.0f, 0.125f);
+    }
+    fixture_open(&f, folder, "functions.onnx", 1);
+    struct vt_tensor input = view(VT_F32, x, 4, 2, -1);
+    fixture_plan(&f, &input, 1);
+    fixture_run(&f, &input, 1);
+    (void)assert_close(&f.outputs[0], y, 8);
+    fixture_close(&f);
+}
+
 /* --- allocation ----------------------------------------------------------------------------- */
 
 static _Atomic int allocations;
@@ -247,13 +275,10 @@ static void test_running_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_half_found_at_run_time),
-        cmocka_unit_test(test_scan_turned),
-        cmocka_unit_test(test_scan_outer_values),
-        cmocka_unit_test(test_quantised),
-        cmocka_unit_test(test_old_broadcast),
-        cmocka_unit_test(test_running_allocates_nothing),
+        cmocka_unit_test(test_half),        cmocka_unit_test(test_half_found_at_run_time),
+        cmocka_unit_test(test_scan_turned), cmocka_unit_test(test_scan_outer_values),
+        cmocka_unit_test(test_quantised),   cmocka_unit_test(test_old_broadcast),
+        cmocka_unit_test(test_functions),   cmocka_unit_test(test_running_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
