@@ -273,6 +273,41 @@ static void test_out_of_memory(void **state)
     torture("loop_grow.onnx", grow, 2);
     struct vt_tensor picked = view(VT_F32, x, 3, 4, -1);
     torture("nonzero.onnx", &picked, 1);
+    const uint16_t halves[6] = {0x3c00, 0, 0xbc00, 0x4000, 0, 0x3800};
+    struct vt_tensor half = view(VT_F16, halves, 2, 3, -1);
+    torture("half.onnx", &half, 1);
+    struct vt_tensor list = view(VT_F16, halves, 6, -1);
+    torture("half_dynamic.onnx", &list, 1);
+    struct vt_tensor scan[2] = {view(VT_F32, x, 2, -1), view(VT_F32, x, 2, 4, -1)};
+    torture("scan_turned.onnx", scan, 2);
+}
+
+/* Every allocation of importing fails in turn: functions and Scan, which make nodes of their own. */
+static void torture_import(const char *name)
+{
+    char path[1024];
+    bool done = false;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    for (int allowed = 0; !done && allowed < 10000; allowed++) {
+        struct vt_torture t;
+        struct vt_error err = VT_ERROR_INIT;
+        struct vt_model *model = NULL;
+        vt_torture_begin(&t, allowed);
+        enum vt_status status = vt_model_import(path, NULL, &err, &model);
+        vt_model_free(model);
+        assert_int_equal(vt_torture_end(&t), 0);
+        done = status == VT_OK;
+        assert_true(done || (status == VT_ERR_MEMORY && err.text[0] != '\0'));
+    }
+    assert_true(done);
+}
+
+static void test_import_out_of_memory(void **state)
+{
+    (void)state;
+    torture_import("functions.onnx");
+    torture_import("scan_turned.onnx");
+    torture_import("quantised.onnx");
 }
 
 int main(void)
@@ -286,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_wrong_inputs),
         cmocka_unit_test(test_running_allocates_nothing),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_import_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
