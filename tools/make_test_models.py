@@ -335,6 +335,26 @@ def functions():
                  [constant("k", F, [2], [2.0, -3.0]), constant("low", F, [], [-1.0])])
 
 
+def sequence():
+    """y stacks x[2], x[1], x[0] + x[3] along axis 1: rows of x as a sequence that is rearranged;
+    n is its length."""
+    return graph("sequence",
+                 [node("SplitToSequence", ["x"], ["rows"], axis=0, keepdims=0),
+                  node("SequenceAt", ["rows", "zero"], ["first"]),
+                  node("SequenceAt", ["rows", "minus"], ["last"]),
+                  node("Add", ["first", "last"], ["sum"]),
+                  node("SequenceErase", ["rows"], ["three"]),
+                  node("SequenceErase", ["three", "zero"], ["two"]),
+                  node("SequenceAt", ["two", "zero"], ["one"]),
+                  node("SequenceErase", ["two", "zero"], ["only"]),
+                  node("SequenceInsert", ["only", "one"], ["turned"]),
+                  node("SequenceInsert", ["turned", "sum"], ["all"]),
+                  node("SequenceLength", ["all"], ["n"]),
+                  node("ConcatFromSequence", ["all"], ["y"], axis=1, new_axis=1)],
+                 [value("x", F, [4, 3])], [value("y", F, [3, 3]), value("n", I, [])],
+                 [constant("zero", I, [], [0]), constant("minus", I, [], [-1])])
+
+
 OPSETS = {"old_broadcast": 6}
 
 
@@ -349,7 +369,7 @@ def main():
     for make in (if_same, if_shapes, if_unfit, if_constant, loop_fibonacci, loop_swap, loop_grow, loop_known,
                  loop_nested, nonzero, shapes, pass_through, chain, residual, shared_middle,
                  bad_index, half, brain_half, half_dynamic, scan_turned, scan_outer, quantised,
-                 old_broadcast, functions):
+                 old_broadcast, functions, sequence):
         opset = OPSETS.get(make.__name__, 13)
         opsets = [helper.make_opsetid("", opset)]
         own = FUNCTIONS if make is functions else []

@@ -8,6 +8,7 @@
  *   import_node.c   NodeProto and AttributeProto
  *   import_function.c  functions of the model, put in the place of their calls
  *   import_scan.c   Scan, which becomes a Loop
+ *   import_sequence.c  sequences, which become lists of values
  *   import_tensor.c TensorProto: views of the file, or decoded copies
  *   external.c      tensors in files beside the model
  *   scope.c         names to values
@@ -47,12 +48,19 @@ struct vt_opset {
     int64_t version;
 };
 
+/* A sequence of tensors: the values that it holds. */
+struct vt_list {
+    uint32_t n;
+    uint32_t *items;
+};
+
 /* What is known about a value only while importing; in parallel to the model's values. */
 struct vt_value_origin {
     uint32_t scope;    /* number of the graph that declares it */
     uint32_t producer; /* position of its node in the file's order, or VT_NO_VALUE */
     uint32_t name_length;
-    bool omitted; /* an input of a function that the caller left out */
+    const struct vt_list *list; /* of a value that is a sequence; else NULL */
+    bool omitted;               /* an input of a function that the caller left out */
 };
 
 /* An operator that the model defines itself. */
@@ -176,6 +184,10 @@ enum vt_status vt_import_call(struct vt_import *import, const struct vt_graph *g
 enum vt_status vt_import_default_attr(struct vt_import *import, struct vt_wire *wire,
                                       const struct vt_node *call, uint32_t position,
                                       struct vt_attr *ret_attr);
+/* The operators of sequences: their nodes are read, and become lists and nodes about tensors. */
+bool vt_import_is_sequence(const char *op);
+enum vt_status vt_import_sequence(struct vt_import *import, const struct vt_scope *scope,
+                                  uint32_t position, struct vt_raw_node *raw);
 /* Makes a Loop and what stands around it of a Scan whose inputs and attributes are read. */
 enum vt_status vt_import_scan(struct vt_import *import, const struct vt_scope *scope,
                               uint32_t position, struct vt_raw_node *raw);

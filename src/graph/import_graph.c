@@ -393,6 +393,12 @@ static enum vt_status finish_nodes(struct graph_pass *pass, uint32_t n_raw)
             n_nodes += 1 + pass->raw[i].n_before + pass->raw[i].n_after;
         }
     }
+    for (uint32_t i = 0; i < pass->graph->n_outputs; i++) {
+        if (import->origins[pass->graph->outputs[i]].list != NULL) {
+            return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                                  "an output of a graph is a sequence, which is not supported");
+        }
+    }
     struct vt_node *nodes =
         vt_import_calloc(import, &import->model->arena, n_nodes, sizeof(*nodes));
     if (nodes == NULL) {

@@ -623,6 +623,15 @@ enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_sco
     if (status != VT_OK) {
         return status;
     }
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] != VT_NO_VALUE && import->origins[node->inputs[i]].list != NULL &&
+            !vt_import_is_sequence(node->op)) {
+            return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                                  "node %s (%s): input %u is a sequence, which is not supported "
+                                  "here",
+                                  vt_node_label(node, position).text, vt_quote(node->op).text, i);
+        }
+    }
     if (raw->function != NULL) {
         return vt_import_call(import, graph, position, raw);
     }
@@ -632,6 +641,9 @@ enum vt_status vt_import_node_rest(struct vt_import *import, const struct vt_sco
         return vt_import_fail(import, status, "node %s (%s, opset %lld): %s",
                               vt_node_label(node, position).text, node->op, (long long)node->opset,
                               local.text);
+    }
+    if (vt_import_is_sequence(node->op)) {
+        return vt_import_sequence(import, scope, position, raw);
     }
     return strcmp(node->op, "Scan") == 0 ? vt_import_scan(import, scope, position, raw) : VT_OK;
 }

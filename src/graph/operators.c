@@ -125,6 +125,7 @@ static const struct {
     {"mode", VT_ATTR_STRING},
     {"momentum", VT_ATTR_FLOAT},
     {"nearest_mode", VT_ATTR_STRING},
+    {"new_axis", VT_ATTR_INT},
     {"noop_with_empty_axes", VT_ATTR_INT},
     {"num_groups", VT_ATTR_INT},
     {"num_heads", VT_ATTR_INT},

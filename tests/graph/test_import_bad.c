@@ -515,6 +515,42 @@ static void test_functions(void **state)
     refused(calling("f", nodes, 2), NULL, VT_ERR_FORMAT, "cycle", "");
 }
 
+static void test_sequences(void **state)
+{
+    (void)state;
+    struct pb graph = one_node(ox_node("SequenceAt", "s at", "y"));
+    struct pb made = ox_node("SequenceConstruct", "x", "s");
+
+    /* The position is no constant. */
+    add(&graph, OX_INPUT, ox_value("at", VT_I64, 0, NULL));
+    pb_message(&graph, OX_NODE, &made);
+    refused(model_of(13, graph), NULL, VT_ERR_UNSUPPORTED, "SequenceAt", "known from the model");
+    /* A sequence where a tensor belongs. */
+    graph = (struct pb){NULL, 0, 0};
+    made = ox_node("SequenceConstruct", "x", "s");
+    add(&graph, OX_INPUT, ox_value("x", VT_F32, 0, NULL));
+    pb_message(&graph, OX_NODE, &made);
+    made = ox_node("Relu", "s", "y");
+    pb_message(&graph, OX_NODE, &made);
+    refused(model_of(13, graph), NULL, VT_ERR_UNSUPPORTED, "Relu", "sequence");
+    /* One that is an output. */
+    graph = (struct pb){NULL, 0, 0};
+    made = ox_node("SequenceConstruct", "x", "s");
+    add(&graph, OX_INPUT, ox_value("x", VT_F32, 0, NULL));
+    pb_message(&graph, OX_NODE, &made);
+    add(&graph, OX_OUTPUT, ox_value("s", VT_F32, 0, NULL));
+    refused(model_of(13, graph), NULL, VT_ERR_UNSUPPORTED, "output", "sequence");
+    /* A position beyond the end. */
+    graph = (struct pb){NULL, 0, 0};
+    made = ox_node("SequenceConstruct", "x", "s");
+    add(&graph, OX_INPUT, ox_value("x", VT_F32, 0, NULL));
+    add(&graph, OX_INITIALIZER, ox_tensor_raw("at", VT_I64, 0, NULL, "\1\0\0\0\0\0\0\0", 8));
+    pb_message(&graph, OX_NODE, &made);
+    made = ox_node("SequenceAt", "s at", "y");
+    pb_message(&graph, OX_NODE, &made);
+    refused(model_of(13, graph), NULL, VT_ERR_FORMAT, "SequenceAt", "out of range");
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -552,7 +588,7 @@ int main(void)
         cmocka_unit_test(test_tensors),          cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_nesting),          cmocka_unit_test(test_limits),
         cmocka_unit_test(test_external_data),    cmocka_unit_test(test_files),
-        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_functions),        cmocka_unit_test(test_sequences),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

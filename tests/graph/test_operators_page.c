@@ -49,28 +49,29 @@ static void print_page(FILE *to)
         least = table[i].min_opset < least ? table[i].min_opset : least;
         most = table[i].max_opset > most ? table[i].max_opset : most;
     }
-    fprintf(to,
-            "# Operators\n"
-            "\n"
-            "<!-- Made of src/graph/operators.inc by test_graph_operators_page. -->\n"
-            "\n"
-            "What the native engine carries out: %zu operators of the ONNX domain, in models of "
-            "opset %lld to %lld. *Opsets* are\n"
-            "those of a model in which an operator may stand; the form that each of them has there "
-            "is understood. *Types* are those\n"
-            "of the data: `floats` are float16, bfloat16, float32 and float64; `integers` have 8, "
-            "16, 32 or 64 bits, with or without\n"
-            "a sign; `numbers` are both; `any` is all but text. float16 and bfloat16 are computed "
-            "in float32 and rounded by each\n"
-            "operator.\n"
-            "\n"
-            "Functions that a model defines itself are put in the place of their calls. A model with "
-            "another operator is refused\n"
-            "while it is read, with the operator's name and opset.\n"
-            "\n"
-            "| operator | opsets | types | remarks |\n"
-            "|---|---|---|---|\n",
-            n, (long long)least, (long long)most);
+    fprintf(
+        to,
+        "# Operators\n"
+        "\n"
+        "<!-- Made of src/graph/operators.inc by test_graph_operators_page. -->\n"
+        "\n"
+        "What the native engine carries out: %zu operators of the ONNX domain, in models of "
+        "opset %lld to %lld. *Opsets* are\n"
+        "those of a model in which an operator may stand; the form that each of them has there "
+        "is understood. *Types* are those\n"
+        "of the data: `floats` are float16, bfloat16, float32 and float64; `integers` have 8, "
+        "16, 32 or 64 bits, with or without\n"
+        "a sign; `numbers` are both; `any` is all but text. float16 and bfloat16 are computed "
+        "in float32 and rounded by each\n"
+        "operator.\n"
+        "\n"
+        "Functions that a model defines itself are put in the place of their calls. A model with "
+        "another operator is refused\n"
+        "while it is read, with the operator's name and opset.\n"
+        "\n"
+        "| operator | opsets | types | remarks |\n"
+        "|---|---|---|---|\n",
+        n, (long long)least, (long long)most);
     for (size_t i = 0; i < n; i++) {
         const struct vt_operator *op = &table[i];
         const char *types = types_text(op->types);

@@ -282,7 +282,8 @@ static void test_out_of_memory(void **state)
     torture("scan_turned.onnx", scan, 2);
 }
 
-/* Every allocation of importing fails in turn: functions and Scan, which make nodes of their own. */
+/* Every allocation of importing fails in turn: functions and Scan, which make nodes of their own.
+ */
 static void torture_import(const char *name)
 {
     char path[1024];
@@ -307,7 +308,7 @@ static void test_import_out_of_memory(void **state)
     (void)state;
     torture_import("functions.onnx");
     torture_import("scan_turned.onnx");
-    torture_import("quantised.onnx");
+    torture_import("sequence.onnx");
 }
 
 int main(void)

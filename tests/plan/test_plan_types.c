@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element types other than float32, Scan, functions of the model, and the broadcasting of old
- * operator sets, on small models (tools/make_test_models.py says what each computes), against the
- * same thing in C.
+ * Element types other than float32, Scan, functions of the model, sequences, and the broadcasting
+ * of old operator sets, on small models (tools/make_test_models.py says what each computes),
+ * against the same thing in C.
  */
 #include "plan_fixture.h"
 
@@ -221,6 +221,27 @@ static void test_functions(void **state)
     fixture_close(&f);
 }
 
+static void test_sequence(void **state)
+{
+    struct fixture f;
+    float x[4][3], y[3][3];
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        x[i / 3][i % 3] = (float)(i * i);
+    for (int i = 0; i < 3; i++) {
+        y[i][0] = x[2][i];
+        y[i][1] = x[1][i];
+        y[i][2] = x[0][i] + x[3][i];
+    }
+    fixture_open(&f, folder, "sequence.onnx", 1);
+    struct vt_tensor input = view(VT_F32, x, 4, 3, -1);
+    fixture_plan(&f, &input, 1);
+    fixture_run(&f, &input, 1);
+    (void)assert_close(&f.outputs[0], y[0], 9);
+    assert_int_equal(*(const int64_t *)f.outputs[1].data, 3);
+    fixture_close(&f);
+}
+
 /* --- allocation ----------------------------------------------------------------------------- */
 
 static _Atomic int allocations;
@@ -275,10 +296,15 @@ static void test_running_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_half),        cmocka_unit_test(test_half_found_at_run_time),
-        cmocka_unit_test(test_scan_turned), cmocka_unit_test(test_scan_outer_values),
-        cmocka_unit_test(test_quantised),   cmocka_unit_test(test_old_broadcast),
-        cmocka_unit_test(test_functions),   cmocka_unit_test(test_running_allocates_nothing),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_half_found_at_run_time),
+        cmocka_unit_test(test_scan_turned),
+        cmocka_unit_test(test_scan_outer_values),
+        cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_old_broadcast),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_sequence),
+        cmocka_unit_test(test_running_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
