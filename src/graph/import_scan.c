@@ -234,8 +234,8 @@ static enum vt_status make_body(struct scan *s, struct vt_graph *body)
     const uint32_t n_outputs = s->body->n_outputs;
     uint32_t *inputs = vt_import_calloc(s->import, arena, (size_t)s->n_states + 2, sizeof(*inputs));
     uint32_t *outputs = vt_import_calloc(s->import, arena, (size_t)n_outputs + 1, sizeof(*outputs));
-    s->inside = vt_import_calloc(s->import, arena, (size_t)s->body->n_nodes + 2 * s->n_scanned,
-                                 sizeof(*s->inside));
+    s->inside = vt_import_calloc(
+        s->import, arena, (size_t)s->body->n_nodes + 2 * (size_t)s->n_scanned, sizeof(*s->inside));
     if (inputs == NULL || outputs == NULL || s->inside == NULL) {
         return s->import->err->status;
     }

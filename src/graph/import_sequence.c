@@ -26,9 +26,16 @@ struct sequence {
 
 static enum vt_status fail(const struct sequence *s, enum vt_status status, const char *text)
 {
-    return vt_import_fail(s->import, status, "node %s (%s, opset %lld): %s",
-                          vt_node_label(&s->node, s->position).text, s->node.op,
-                          (long long)s->node.opset, text);
+    (void)vt_import_fail(s->import, status, "node %s (%s, opset %lld): %s",
+                         vt_node_label(&s->node, s->position).text, s->node.op,
+                         (long long)s->node.opset, text);
+    return status;
+}
+
+/* Whatever vt_import_calloc has said. */
+static enum vt_status no_room(const struct sequence *s)
+{
+    return s->import->err->status != VT_OK ? s->import->err->status : VT_ERR_MEMORY;
 }
 
 static uint32_t input_of(const struct sequence *s, uint32_t i)
@@ -54,7 +61,7 @@ static enum vt_status make_list(const struct sequence *s, uint32_t n, struct vt_
     struct vt_list *list = vt_import_calloc(s->import, arena, 1, sizeof(*list));
     uint32_t *items = vt_import_calloc(s->import, arena, (size_t)n + 1, sizeof(*items));
     if (list == NULL || items == NULL) {
-        return s->import->err->status;
+        return no_room(s);
     }
     list->items = items;
     *ret = list;
@@ -182,7 +189,7 @@ static enum vt_status make_node(struct sequence *s, const char *op, const uint32
         vt_import_calloc(s->import, arena, (size_t)n_inputs + n_outputs + 1, sizeof(*values));
     struct vt_attr *attr = vt_import_calloc(s->import, arena, 1, sizeof(*attr));
     if (values == NULL || attr == NULL) {
-        return s->import->err->status;
+        return no_room(s);
     }
     memcpy(values, inputs, n_inputs * sizeof(*values));
     memcpy(values + n_inputs, outputs, n_outputs * sizeof(*values));
@@ -265,7 +272,7 @@ static enum vt_status join(struct sequence *s)
     }
     if (status == VT_OK) {
         items = vt_import_calloc(s->import, &s->import->scratch, from->n, sizeof(*items));
-        status = items != NULL ? VT_OK : s->import->err->status;
+        status = items != NULL ? VT_OK : no_room(s);
     }
     if (status == VT_OK && stacks) {
         status = add_numbers(s, 1, 1, &axis, &axes);
@@ -336,7 +343,7 @@ static enum vt_status split(struct sequence *s)
     if (status == VT_OK) {
         s->made =
             vt_import_calloc(s->import, &s->import->model->arena, (size_t)n + 1, sizeof(*s->made));
-        status = s->made != NULL ? add_numbers(s, 1, n, parts, &sizes) : s->import->err->status;
+        status = s->made != NULL ? add_numbers(s, 1, n, parts, &sizes) : no_room(s);
     }
     if (status == VT_OK && squeezes) {
         status = add_numbers(s, 1, 1, &axis, &axes);
