@@ -307,7 +307,7 @@ static enum vt_status parts_of(struct sequence *s, int64_t axis, int64_t *parts,
             *ret_n = (uint32_t)n;
             return VT_OK;
         }
-        size = parts[0];
+        size = n == 1 ? parts[0] : 0;
     }
     const int64_t at = x->rank != VT_RANK_UNKNOWN && axis < 0 ? axis + x->rank : axis;
     const int64_t extent = x->rank != VT_RANK_UNKNOWN && at >= 0 && at < x->rank ? x->dim[at] : -1;
@@ -327,7 +327,7 @@ static enum vt_status split(struct sequence *s)
     const int64_t axis = vt_node_int(&s->node, "axis", 0);
     const bool squeezes =
         input_of(s, 1) == VT_NO_VALUE && vt_node_int(&s->node, "keepdims", 1) == 0;
-    int64_t parts[PARTS_MAX];
+    int64_t parts[PARTS_MAX] = {0};
     uint32_t n = 0, sizes = 0, axes = 0;
     struct vt_list *list = NULL, *split_list = NULL;
     enum vt_status status = parts_of(s, axis, parts, &n);

@@ -34,12 +34,11 @@ static void read_patch(const struct vt_deform_conv *d, const float *x, const flo
         const int64_t group = c / (d->in_channels / d->offset_groups);
         for (int64_t t = 0; t < taps; t++) {
             const int64_t k = group * taps + t;
-            const float y =
-                (float)(row * d->stride[0] - d->pad[0] + t / d->kernel[1] * d->dilation[0]) +
-                offset[2 * k * plane + place];
+            const int64_t down = t / d->kernel[1] * d->dilation[0] - d->pad[0];
+            const int64_t right = t % d->kernel[1] * d->dilation[1] - d->pad[1];
+            const float y = (float)(row * d->stride[0] + down) + offset[2 * k * plane + place];
             const float at =
-                (float)(column * d->stride[1] - d->pad[1] + t % d->kernel[1] * d->dilation[1]) +
-                offset[(2 * k + 1) * plane + place];
+                (float)(column * d->stride[1] + right) + offset[(2 * k + 1) * plane + place];
             const float factor = mask != NULL ? mask[k * plane + place] : 1.0f;
             patch[c * taps + t] =
                 factor * read_between(x + c * d->in[0] * d->in[1], d->in[0], d->in[1], y, at);
