@@ -5,7 +5,8 @@
  *
  *   import.c        ModelProto: versions, opsets, the entry points
  *   import_graph.c  GraphProto: inputs, initialisers, declared types, nodes
- *   import_node.c   NodeProto and AttributeProto
+ *   import_node.c   NodeProto
+ *   import_attr.c   AttributeProto
  *   import_function.c  functions of the model, put in the place of their calls
  *   import_scan.c   Scan, which becomes a Loop
  *   import_sequence.c  sequences, which become lists of values
@@ -180,6 +181,11 @@ const struct vt_function *vt_import_function_find(const struct vt_import *import
  */
 enum vt_status vt_import_call(struct vt_import *import, const struct vt_graph *graph,
                               uint32_t position, struct vt_raw_node *raw);
+/* All n attributes of the node whose message `wire` is at. `scope` is NULL where a graph cannot be
+ * one. */
+enum vt_status vt_import_attrs(struct vt_import *import, const struct vt_scope *scope,
+                               const struct vt_graph *graph, struct vt_wire wire, uint32_t position,
+                               uint32_t n, struct vt_node *node);
 /* The default of an attribute of a function; type 0 when there is none after all. */
 enum vt_status vt_import_default_attr(struct vt_import *import, struct vt_wire *wire,
                                       const struct vt_node *call, uint32_t position,
