@@ -161,6 +161,20 @@ enum vt_status vt_infer_same_types(const struct vt_infer *infer, uint32_t first,
     return VT_OK;
 }
 
+enum vt_status vt_infer_alike(const struct vt_infer *infer, uint32_t a, uint32_t b)
+{
+    const struct vt_shape_info *first = vt_infer_input(infer, a), *other = vt_infer_input(infer, b);
+
+    if (first != NULL && other != NULL && first->dtype != VT_UNDEFINED &&
+        other->dtype != VT_UNDEFINED && first->dtype != other->dtype) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "inputs %u and %u are of different types, %s "
+                             "and %s",
+                             a, b, vt_dtype_name(first->dtype), vt_dtype_name(other->dtype));
+    }
+    return VT_OK;
+}
+
 enum vt_status vt_infer_rank(const struct vt_infer *infer, uint32_t i, uint32_t rank)
 {
     const struct vt_shape_info *in = vt_infer_input(infer, i);

@@ -86,6 +86,8 @@ enum vt_status vt_infer_types(const struct vt_infer *infer, uint32_t i, uint32_t
 /* All inputs from `first` on have one element type, which is one of `types`. */
 enum vt_status vt_infer_same_types(const struct vt_infer *infer, uint32_t first, uint32_t last,
                                    uint32_t types);
+/* Inputs a and b, where both are there and their types known, are of one type. */
+enum vt_status vt_infer_alike(const struct vt_infer *infer, uint32_t a, uint32_t b);
 /* Input i, where ranked, has this rank. */
 enum vt_status vt_infer_rank(const struct vt_infer *infer, uint32_t i, uint32_t rank);
 /* Two extents, where known, are the same; `what` names them in the message. */

@@ -356,6 +356,9 @@ enum vt_status vt_infer_pad(const struct vt_infer *infer)
     if (status == VT_OK && infer->node->opset >= 18) {
         status = vt_infer_input_list(infer, 3, &axes);
     }
+    if (status == VT_OK) {
+        status = vt_infer_alike(infer, 0, 2);
+    }
     if (status == VT_OK && !pads.given) {
         status = vt_infer_fail(infer, VT_ERR_FORMAT, "its pads are missing");
     }

@@ -96,6 +96,9 @@ enum vt_status vt_infer_scatter_elements(const struct vt_infer *infer)
 
     enum vt_status status = check_element_index(infer);
     if (status == VT_OK) {
+        status = vt_infer_alike(infer, 0, 2);
+    }
+    if (status == VT_OK) {
         status = check_reduction(infer);
     }
     if (status == VT_OK && vt_infer_ranked(index)) {
@@ -183,6 +186,9 @@ enum vt_status vt_infer_scatter_nd(const struct vt_infer *infer)
     int64_t last = -1;
 
     enum vt_status status = vt_infer_types(infer, 1, VT_TYPE_BIT(VT_I64));
+    if (status == VT_OK) {
+        status = vt_infer_alike(infer, 0, 2);
+    }
     if (status == VT_OK) {
         status = check_reduction(infer);
     }

@@ -281,7 +281,9 @@ enum vt_status vt_operator_check(const struct vt_node *node, struct vt_error *er
         return vt_error_set(err, VT_ERR_FORMAT, "has %u outputs, %s are allowed", node->n_outputs,
                             range_text(op->min_outputs, op->max_outputs, text, sizeof(text)));
     }
-    for (uint32_t i = 0; op->infer != NULL && i < op->min_inputs; i++) {
+    /* Of a list of inputs none may be missing. */
+    const uint32_t needed = op->max_inputs == UINT32_MAX ? node->n_inputs : op->min_inputs;
+    for (uint32_t i = 0; op->infer != NULL && i < needed; i++) {
         if (node->inputs[i] == VT_NO_VALUE) {
             return vt_error_set(err, VT_ERR_FORMAT, "input %u is omitted but needed", i);
         }

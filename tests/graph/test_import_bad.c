@@ -515,6 +515,15 @@ static void test_functions(void **state)
     refused(calling("f", nodes, 2), NULL, VT_ERR_FORMAT, "cycle", "");
 }
 
+static void test_omitted_inputs(void **state)
+{
+    (void)state;
+    refused(model_of(13, one_node(ox_node("Sum", "x - x", "y"))), NULL, VT_ERR_FORMAT,
+            "input 1 is omitted", "Sum");
+    refused(model_of(13, one_node(ox_node("Pad", "-", "y"))), NULL, VT_ERR_FORMAT,
+            "input 0 is omitted", "Pad");
+}
+
 static void test_sequences(void **state)
 {
     (void)state;
@@ -589,6 +598,7 @@ int main(void)
         cmocka_unit_test(test_nesting),          cmocka_unit_test(test_limits),
         cmocka_unit_test(test_external_data),    cmocka_unit_test(test_files),
         cmocka_unit_test(test_functions),        cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_omitted_inputs),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

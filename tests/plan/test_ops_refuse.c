@@ -80,6 +80,22 @@ static void test_types(void **state)
     harness_output(&h, VT_I32, 1, dim, out);
     expect(&h, VT_ERR_UNSUPPORTED, "int32");
 
+    /* A value to pad with, and updates, of another type than the data. */
+    static const int64_t one[1] = {1}, pads[2] = {1, 1}, index[3] = {0, 1, 2};
+    harness_init(&h, "Pad", 13);
+    harness_input(&h, false, VT_F64, 1, dim, numbers);
+    harness_input(&h, true, VT_I64, 1, (const int64_t[]){2}, pads);
+    harness_input(&h, false, VT_F32, 1, one, numbers);
+    harness_output(&h, VT_F64, 1, (const int64_t[]){5}, out);
+    expect(&h, VT_ERR_UNSUPPORTED, "float32");
+
+    harness_init(&h, "ScatterElements", 16);
+    harness_input(&h, false, VT_F64, 1, dim, numbers);
+    harness_input(&h, false, VT_I64, 1, dim, index);
+    harness_input(&h, false, VT_F32, 1, dim, numbers);
+    harness_output(&h, VT_F64, 1, dim, out);
+    expect(&h, VT_ERR_UNSUPPORTED, "float32");
+
     harness_init(&h, "Add", 13);
     harness_input(&h, false, VT_F32, 1, dim, numbers);
     harness_input(&h, false, VT_I32, 1, dim, numbers);

@@ -47,6 +47,9 @@ static enum vt_status read_past(const struct vt_op_context *ctx, struct vt_atten
                           "past keys and values belong together, and without a number of valid "
                           "keys");
     }
+    if (k != NULL && (k->dtype != VT_F32 || v->dtype != VT_F32)) {
+        return vt_op_fail_type(ctx, k->dtype != VT_F32 ? k : v);
+    }
     a->past_len = k != NULL && k->rank == 4 ? k->dim[2] : 0;
     const int64_t rows = a->batch * a->kv_heads * a->past_len;
     enum vt_status status = vt_op_require_count(ctx, 4, rows * a->size);

@@ -153,6 +153,9 @@ static enum vt_status scatter_prepare(struct vt_op_context *ctx, size_t *ret_wor
                           reduction);
     }
     const enum vt_dtype dtype = ctx->inputs[0]->dtype;
+    if (ctx->inputs[2]->dtype != dtype) {
+        return vt_op_fail_type(ctx, ctx->inputs[2]);
+    }
     if (strcmp(reduction, "none") != 0 &&
         (dtype == VT_F16 || dtype == VT_BF16 || dtype == VT_BOOL || dtype == VT_C64 ||
          dtype == VT_C128)) {

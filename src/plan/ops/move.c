@@ -302,9 +302,13 @@ static enum vt_status pad_prepare(struct vt_op_context *ctx, size_t *ret_workspa
 {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     const char *mode = vt_node_string(ctx->node, "mode", "constant");
+    const struct vt_tensor *value = vt_op_input(ctx, 2);
     enum vt_status status = vt_op_require_count(ctx, 2, 1);
     if (status != VT_OK) {
         return status;
+    }
+    if (value != NULL && value->dtype != ctx->inputs[0]->dtype) {
+        return vt_op_fail_type(ctx, value);
     }
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(mode, modes[i]) == 0) {
