@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "cli/cli.h"
-#include "run/compare_job.h"
+#include "run/compare/compare_job.h"
 #include "run/job.h"
-#include "run/profile.h"
+#include "run/profile/profile.h"
 
 #define DEFAULT_COLUMNS 100
 #define LEAST_COLUMNS   40

@@ -6,7 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/live.h"
 #include "cli/machine.h"
-#include "run/compare.h"
+#include "run/compare/compare.h"
 
 struct printer {
     struct vt_live live;

@@ -7,7 +7,7 @@
 #include "cli/live.h"
 #include "cli/machine.h"
 #include "result/result.h"
-#include "run/profile.h"
+#include "run/profile/profile.h"
 
 struct printer {
     struct vt_live live;

@@ -3,8 +3,8 @@
 #include "vt_test.h"
 
 #include "load/load.h"
-#include "run/audit.h"
-#include "run/audit_judge.h"
+#include "run/audit/audit.h"
+#include "run/audit/audit_judge.h"
 
 static struct vt_load_report report_of(enum vt_scenario scenario, double score)
 {

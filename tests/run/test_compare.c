@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "run/agreement.h"
-#include "run/compare_job.h"
+#include "run/compare/agreement.h"
+#include "run/compare/compare_job.h"
 
 static const struct vt_job nothing;
 

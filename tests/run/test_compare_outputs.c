@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "onnx_writer.h"
-#include "run/compare_outputs.h"
+#include "run/compare/compare_outputs.h"
 
 static struct vt_engine_ops native;
 static float relative_error; /* of every float that the shaken engine gives */

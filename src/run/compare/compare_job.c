@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/compare_job.h"
+#include "run/compare/compare_job.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/compare_outputs.h"
+#include "run/compare/compare_outputs.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "graph/feeders.h"
-#include "run/agreement.h"
+#include "run/compare/agreement.h"
 #include "run/engine_probe.h"
 
 /* More tensors than this are no explanation any more. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "run/measure.h"
+#include "run/measure/measure.h"
 
 /* Of what full batches on every lane would give: where find-peak starts, which has to hold. */
 #define PEAK_SHARE 0.1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/profile.h"
+#include "run/profile/profile.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/topology.h"
 #include "engine/native/native.h"
 #include "run/job_part.h"
-#include "run/peak.h"
+#include "run/profile/peak.h"
 #include "run/save.h"
 #include "run/session.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/compare.h"
+#include "run/compare/compare.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/topology.h"
-#include "run/compare_outputs.h"
-#include "run/contender.h"
+#include "run/compare/compare_outputs.h"
+#include "run/compare/contender.h"
 #include "run/save.h"
 
 #define CHECK_SAMPLES  16

@@ -14,7 +14,7 @@
 
 #include "load/load.h"
 #include "result/comparison.h"
-#include "run/compare_job.h"
+#include "run/compare/compare_job.h"
 #include "run/session.h"
 
 struct vt_contender {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/measure.h"
+#include "run/measure/measure.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/audit_judge.h"
+#include "run/audit/audit_judge.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@
 
 #include "load/load.h"
 #include "result/comparison.h"
-#include "run/compare_job.h"
+#include "run/compare/compare_job.h"
 #include "run/run.h"
 
 /* What a caller hears meanwhile. Every slot is optional. */

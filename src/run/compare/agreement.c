@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/agreement.h"
+#include "run/compare/agreement.h"
 
 #include <math.h>
 

@@ -13,7 +13,7 @@
 #ifndef VT_RUN_AUDIT_H
 #define VT_RUN_AUDIT_H
 
-#include "run/measure.h"
+#include "run/measure/measure.h"
 #include "run/save.h"
 
 struct vt_audit_wanted {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/measure.h"
+#include "run/measure/measure.h"
 
 /* Of what full batches on every lane would give: where the search starts. */
 #define START_SHARE 0.7

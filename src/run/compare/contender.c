@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/contender.h"
+#include "run/compare/contender.h"
 
 #include <math.h>
 #include <stdio.h>

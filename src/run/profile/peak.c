@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/peak.h"
+#include "run/profile/peak.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

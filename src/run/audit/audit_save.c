@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "mlperf/log.h"
-#include "run/audit.h"
+#include "run/audit/audit.h"
 
 #define ACCURACY_LOG "mlperf_log_accuracy.json"
 

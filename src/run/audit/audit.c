@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/audit.h"
+#include "run/audit/audit.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "run/audit_judge.h"
+#include "run/audit/audit_judge.h"
 #include "run/load_plan.h"
 
 /* The values of the official audit.config files. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/measure.h"
+#include "run/measure/measure.h"
 
 /* A query that turned out too small is repeated so many times at most. */
 #define AGAIN 3
