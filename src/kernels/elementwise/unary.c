@@ -8,6 +8,46 @@
 
 #define GRAIN 16384
 
+/* The activations of neural networks. */
+static double activation_f64(const struct vt_unary_params *p, double v)
+{
+    const double alpha = p->alpha, beta = p->beta;
+    switch (p->op) {
+    case VT_UNARY_SIGMOID:
+        return 1 / (1 + exp(-v));
+    case VT_UNARY_LEAKY_RELU:
+        return v < 0 ? alpha * v : v;
+    case VT_UNARY_ELU:
+        return v < 0 ? alpha * expm1(v) : v;
+    case VT_UNARY_SELU:
+        return beta * (v > 0 ? v : alpha * expm1(v));
+    case VT_UNARY_CELU:
+        return v < 0 ? alpha * expm1(v / alpha) : v;
+    case VT_UNARY_HARD_SIGMOID:
+        return fmin(fmax(alpha * v + beta, 0), 1);
+    case VT_UNARY_HARD_SWISH:
+        return v * fmin(fmax(v / 6 + 0.5, 0), 1);
+    case VT_UNARY_SOFTPLUS:
+        return (v > 0 ? v : 0) + log1p(exp(-fabs(v)));
+    case VT_UNARY_SOFTSIGN:
+        return v / (1 + fabs(v));
+    case VT_UNARY_THRESHOLDED_RELU:
+        return v > alpha ? v : 0;
+    case VT_UNARY_SHRINK:
+        return v < -alpha ? v + beta : (v > alpha ? v - beta : 0);
+    case VT_UNARY_MISH:
+        return v * tanh((v > 0 ? v : 0) + log1p(exp(-fabs(v))));
+    case VT_UNARY_GELU:
+        return 0.5 * v * (1 + erf(v * 0.70710678118654752));
+    case VT_UNARY_SWISH:
+        return v / (1 + exp(-alpha * v));
+    case VT_UNARY_GELU_TANH:
+        return 0.5 * v * (1 + tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
+    default:
+        return v;
+    }
+}
+
 static double unary_f64(const struct vt_unary_params *p, double v)
 {
     const double alpha = p->alpha, beta = p->beta;
@@ -65,38 +105,9 @@ static double unary_f64(const struct vt_unary_params *p, double v)
         return atanh(v);
     case VT_UNARY_ERF:
         return erf(v);
-    case VT_UNARY_SIGMOID:
-        return 1 / (1 + exp(-v));
-    case VT_UNARY_LEAKY_RELU:
-        return v < 0 ? alpha * v : v;
-    case VT_UNARY_ELU:
-        return v < 0 ? alpha * expm1(v) : v;
-    case VT_UNARY_SELU:
-        return beta * (v > 0 ? v : alpha * expm1(v));
-    case VT_UNARY_CELU:
-        return v < 0 ? alpha * expm1(v / alpha) : v;
-    case VT_UNARY_HARD_SIGMOID:
-        return fmin(fmax(alpha * v + beta, 0), 1);
-    case VT_UNARY_HARD_SWISH:
-        return v * fmin(fmax(v / 6 + 0.5, 0), 1);
-    case VT_UNARY_SOFTPLUS:
-        return (v > 0 ? v : 0) + log1p(exp(-fabs(v)));
-    case VT_UNARY_SOFTSIGN:
-        return v / (1 + fabs(v));
-    case VT_UNARY_THRESHOLDED_RELU:
-        return v > alpha ? v : 0;
-    case VT_UNARY_SHRINK:
-        return v < -alpha ? v + beta : (v > alpha ? v - beta : 0);
-    case VT_UNARY_MISH:
-        return v * tanh((v > 0 ? v : 0) + log1p(exp(-fabs(v))));
-    case VT_UNARY_GELU:
-        return 0.5 * v * (1 + erf(v * 0.70710678118654752));
-    case VT_UNARY_SWISH:
-        return v / (1 + exp(-alpha * v));
-    case VT_UNARY_GELU_TANH:
-        return 0.5 * v * (1 + tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
+    default:
+        return activation_f64(p, v);
     }
-    return v;
 }
 
 /* Arithmetic on the unsigned bits, so that the most negative number wraps. */
