@@ -1,114 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Inference of single nodes: what changed with the opset, what is not known yet, what cannot be.
- */
-#include "graph/graph.h"
-#include "onnx_writer.h"
-
-#define OPEN -1
-
-/* A node (freed) with these inputs, whose outputs are read after run(). */
-struct one {
-    struct pb bytes;
-    struct vt_model *model;
-    const struct vt_node *node;
-    struct vt_shape_info inputs[8];
-    struct vt_shape_info outputs[8];
-    struct vt_tensor values[8];
-    int64_t numbers[8][16];
-    struct vt_error err;
-};
-
-static struct one prepare(int64_t opset, struct pb node)
-{
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    struct one one = {.err = VT_ERROR_INIT};
-    struct pb graph = {NULL, 0, 0};
-
-    pb_message(&graph, OX_NODE, &node);
-    for (int i = 0; i < 8; i++) {
-        struct pb info = ox_value(names[i], 0, -1, NULL);
-        pb_message(&graph, OX_INPUT, &info);
-        one.inputs[i] = (struct vt_shape_info){.rank = VT_RANK_UNKNOWN};
-    }
-    one.bytes = ox_model(opset, &graph);
-    if (vt_model_import_memory("m", one.bytes.bytes, one.bytes.size, NULL, &one.err, &one.model) !=
-        VT_OK) {
-        fail_msg("%s", one.err.text);
-    }
-    one.node = &vt_model_graph(one.model)->nodes[0];
-    return one;
-}
-
-static void shape(struct one *one, int i, enum vt_dtype dtype, uint32_t rank, const int64_t *dim)
-{
-    one->inputs[i] = (struct vt_shape_info){.dtype = dtype, .rank = rank};
-    for (uint32_t d = 0; d < VT_RANK_MAX; d++) {
-        one->inputs[i].dim[d] = one->inputs[i].bound[d] = d < rank ? dim[d] : -1;
-    }
-}
-
-/* A list of int64 (rank 1) as input i, its contents known. */
-static void list(struct one *one, int i, int64_t n, const int64_t *numbers)
-{
-    shape(one, i, VT_I64, 1, &n);
-    memcpy(one->numbers[i], numbers, (size_t)n * sizeof(*numbers));
-    one->values[i] =
-        (struct vt_tensor){.dtype = VT_I64, .rank = 1, .dim = {n}, .data = one->numbers[i]};
-    one->inputs[i].value = &one->values[i];
-}
-
-static void scales(struct one *one, int i, int64_t n, const float *numbers)
-{
-    shape(one, i, VT_F32, 1, &n);
-    one->values[i] = (struct vt_tensor){
-        .dtype = VT_F32, .rank = 1, .dim = {n}, .data = (void *)(uintptr_t)numbers};
-    one->inputs[i].value = &one->values[i];
-}
-
-static enum vt_status run(struct one *one)
-{
-    const struct vt_shape_info *inputs[8] = {NULL};
-
-    for (uint32_t i = 0; i < one->node->n_inputs; i++) {
-        if (one->node->inputs[i] != VT_NO_VALUE) {
-            inputs[i] = &one->inputs[i];
-        }
-    }
-    const struct vt_infer infer = {one->model, one->node, inputs, one->outputs, &one->err};
-    one->err = (struct vt_error)VT_ERROR_INIT;
-    return vt_infer_node(&infer);
-}
-
-static void finish(struct one *one)
-{
-    vt_model_free(one->model);
-    pb_free(&one->bytes);
-}
-
-static void expect(struct one *one, uint32_t output, uint32_t rank, const int64_t *dim)
-{
-    char found[128], wanted[128];
-
-    if (run(one) != VT_OK) {
-        fail_msg("%s", one->err.text);
-    }
-    const struct vt_shape_info *out = &one->outputs[output];
-    assert_int_equal(out->rank, rank);
-    (void)vt_shape_text(out->dim, rank, NULL, found, sizeof(found));
-    (void)vt_shape_text(dim, rank, NULL, wanted, sizeof(wanted));
-    assert_string_equal(found, wanted);
-}
-
-static void expect_refused(struct one *one, enum vt_status status, const char *word)
-{
-    assert_int_equal(run(one), status);
-    if (strstr(one->err.text, word) == NULL || strstr(one->err.text, one->node->op) == NULL) {
-        fail_msg("%s (wanted %s)", one->err.text, word);
-    }
-}
-
-#define D(...) ((const int64_t[]){__VA_ARGS__})
+/* Inference of single nodes: what is not known yet, what cannot be. */
+#include "infer_fixture.h"
 
 static void test_broadcast(void **state)
 {
@@ -280,116 +172,6 @@ static void test_reshape(void **state)
     shape(&one, 0, VT_F32, 2, D(0, 4));
     list(&one, 1, 2, D(3, 0));
     expect(&one, 0, 2, D(3, 0));
-    finish(&one);
-}
-
-/* Axes and the like are attributes first and inputs later. */
-static void test_opset_switches(void **state)
-{
-    (void)state;
-    struct pb node = ox_node("Squeeze", "a", "y");
-    ox_attr_ints(&node, "axes", D(0, 2), 2);
-    struct one one = prepare(11, node);
-    shape(&one, 0, VT_F32, 3, D(1, 5, 1));
-    expect(&one, 0, 1, D(5));
-    shape(&one, 0, VT_F32, 3, D(2, 5, 1));
-    expect_refused(&one, VT_ERR_FORMAT, "cannot be squeezed");
-    finish(&one);
-
-    one = prepare(13, ox_node("Unsqueeze", "a b", "y"));
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    list(&one, 1, 2, D(-1, 0));
-    expect(&one, 0, 4, D(1, 3, 4, 1));
-    list(&one, 1, 2, D(0, 0));
-    expect_refused(&one, VT_ERR_FORMAT, "named twice");
-    finish(&one);
-
-    node = ox_node("Slice", "a", "y");
-    ox_attr_ints(&node, "starts", D(1), 1);
-    ox_attr_ints(&node, "ends", D(100), 1);
-    one = prepare(9, node);
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    expect(&one, 0, 2, D(2, 4));
-    finish(&one);
-
-    one = prepare(9, ox_node("Slice", "a b c", "y"));
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    expect_refused(&one, VT_ERR_FORMAT, "before opset 10");
-    finish(&one);
-
-    node = ox_node("TopK", "a", "v i");
-    ox_attr_int(&node, "k", 2);
-    one = prepare(9, node);
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    expect(&one, 1, 2, D(3, 2));
-    finish(&one);
-    one = prepare(11, ox_node("TopK", "a b", "v i"));
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    list(&one, 1, 1, D(5));
-    expect_refused(&one, VT_ERR_FORMAT, "k is 5");
-    shape(&one, 1, VT_I64, 1, D(1));
-    expect(&one, 0, 2, D(3, OPEN));
-    assert_int_equal(one.outputs[0].bound[1], 4);
-    finish(&one);
-
-    node = ox_node("Pad", "a", "y");
-    ox_attr_ints(&node, "pads", D(0, 1, 2, -1), 4);
-    one = prepare(8, node);
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    expect(&one, 0, 2, D(5, 4));
-    finish(&one);
-    one = prepare(18, ox_node("Pad", "a b - c", "y"));
-    shape(&one, 0, VT_F32, 2, D(3, 4));
-    list(&one, 1, 2, D(5, 6));
-    list(&one, 3, 1, D(-1));
-    expect(&one, 0, 2, D(3, 15));
-    finish(&one);
-}
-
-static void test_opset_switches_of_reductions(void **state)
-{
-    (void)state;
-    /* ReduceSum takes its axes as an input at 13, ReduceMean at 18. */
-    struct one one = prepare(13, ox_node("ReduceSum", "a b", "y"));
-    shape(&one, 0, VT_F32, 3, D(2, 3, 4));
-    list(&one, 1, 1, D(1));
-    expect(&one, 0, 3, D(2, 1, 4));
-    finish(&one);
-    struct pb node = ox_node("ReduceMean", "a", "y");
-    ox_attr_ints(&node, "axes", D(-1), 1);
-    ox_attr_int(&node, "keepdims", 0);
-    one = prepare(17, node);
-    shape(&one, 0, VT_F32, 3, D(2, 3, 4));
-    expect(&one, 0, 2, D(2, 3));
-    finish(&one);
-    one = prepare(18, ox_node("ReduceMean", "a b", "y"));
-    shape(&one, 0, VT_F32, 3, D(2, 3, 4));
-    list(&one, 1, 2, D(0, 2));
-    expect(&one, 0, 3, D(1, 3, 1));
-    finish(&one);
-
-    node = ox_node("Split", "a", "x y");
-    ox_attr_ints(&node, "split", D(1, 3), 2);
-    one = prepare(11, node);
-    shape(&one, 0, VT_F32, 1, D(4));
-    expect(&one, 1, 1, D(3));
-    finish(&one);
-    node = ox_node("Split", "a", "x y z");
-    ox_attr_int(&node, "num_outputs", 3);
-    one = prepare(18, node);
-    shape(&one, 0, VT_F32, 1, D(7));
-    expect(&one, 0, 1, D(3));
-    expect(&one, 2, 1, D(1));
-    finish(&one);
-    one = prepare(13, ox_node("Split", "a", "x y"));
-    shape(&one, 0, VT_F32, 1, D(7));
-    expect_refused(&one, VT_ERR_FORMAT, "equal parts");
-    finish(&one);
-
-    one = prepare(9, ox_node("Gemm", "a b", "y"));
-    shape(&one, 0, VT_F32, 2, D(2, 3));
-    shape(&one, 1, VT_F32, 2, D(3, 4));
-    assert_int_equal(run(&one), VT_ERR_FORMAT);
     finish(&one);
 }
 
@@ -565,62 +347,15 @@ static void test_lstm(void **state)
     finish(&one);
 }
 
-/* Nothing known gives nothing known, never an error or a crash, for every operator. */
-static void test_unknown_inputs(void **state)
-{
-    (void)state;
-    size_t n;
-    const struct vt_operator *table = vt_operator_table(&n);
-
-    for (size_t i = 0; i < n; i++) {
-        static const char *const names[] = {"", "a", "a b", "a b c", "a b c d", "a b c d e"};
-        char inputs[32] = "a b c d e f g h", outputs[32] = "u v w x";
-        if (table[i].infer == NULL) {
-            continue;
-        }
-        if (table[i].min_inputs <= 5) {
-            (void)snprintf(inputs, sizeof(inputs), "%s", names[table[i].min_inputs]);
-        }
-        outputs[2 * table[i].min_outputs - 1] = '\0';
-        struct pb node = ox_node(table[i].name, inputs, outputs);
-        /* What some cannot do without. */
-        ox_attr_int(&node, "axis", 0);
-        ox_attr_int(&node, "to", VT_F32);
-        ox_attr_int(&node, "blocksize", 1);
-        ox_attr_int(&node, "size", 1);
-        ox_attr_int(&node, "num_groups", 1);
-        ox_attr_int(&node, "k", 1);
-        ox_attr_ints(&node, "kernel_shape", D(1), 1);
-        ox_attr_ints(&node, "pads", D(0), 1);
-        ox_attr_ints(&node, "axes", D(0), 1);
-        ox_attr_ints(&node, "starts", D(0), 1);
-        ox_attr_ints(&node, "ends", D(0), 1);
-        for (int64_t opset = table[i].min_opset; opset <= table[i].max_opset; opset++) {
-            struct pb copy = {NULL, 0, 0};
-            pb_raw(&copy, node.bytes, node.size);
-            struct one one = prepare(opset, copy);
-            enum vt_status status = run(&one);
-            /* The few inputs that the table allows may be too few for this opset. */
-            if (status != VT_OK && strstr(one.err.text, "missing") == NULL &&
-                strstr(one.err.text, "needs") == NULL && strstr(one.err.text, "before") == NULL) {
-                fail_msg("%s", one.err.text);
-            }
-            finish(&one);
-        }
-        pb_free(&node);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broadcast),      cmocka_unit_test(test_conv),
         cmocka_unit_test(test_pool),           cmocka_unit_test(test_conv_transpose),
         cmocka_unit_test(test_matmul),         cmocka_unit_test(test_reshape),
-        cmocka_unit_test(test_opset_switches), cmocka_unit_test(test_opset_switches_of_reductions),
         cmocka_unit_test(test_slice),          cmocka_unit_test(test_resize),
         cmocka_unit_test(test_data_dependent), cmocka_unit_test(test_hostile_extents),
-        cmocka_unit_test(test_lstm),           cmocka_unit_test(test_unknown_inputs),
+        cmocka_unit_test(test_lstm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

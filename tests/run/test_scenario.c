@@ -1,69 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations, counts, bounds and the two verdicts: what a job asks for becomes what load does. */
-#include "vt_test.h"
-
-#include "base/clock.h"
-#include "run/rules.h"
-#include "run/scenario.h"
+/* Durations, counts and bounds: what a job asks for becomes what load does. */
+#include "plan_fixture.h"
 #include "vt_torture.h"
-
-static const struct vt_probe probe = {
-    .single_p90_ns = 2 * VT_NS_PER_MS, .batch = 8, .samples_per_s = 1000};
-
-/* A job as a command line gives it, and a session as far as settings and rules look at it. */
-struct fixture {
-    struct vt_options options;
-    struct vt_job job;
-    struct vt_load_plan plan;
-    struct vt_session session;
-    char warned[512];
-};
-
-static void keep_warning(void *ctx, const char *text)
-{
-    struct fixture *f = ctx;
-    (void)snprintf(f->warned, sizeof f->warned, "%s", text);
-}
-
-/* `arguments` are separated by single blanks; the texts live in the fixture's static copy. */
-static enum vt_status try_job(struct fixture *f, const char *model, const char *arguments,
-                              struct vt_error *err)
-{
-    static char copy[1024];
-    const char *argv[32] = {"run"};
-    int argc = 1;
-    memset(f, 0, sizeof *f);
-    (void)snprintf(copy, sizeof copy, "%s", arguments);
-    for (char *word = strtok(copy, " "); word != NULL && argc < 32; word = strtok(NULL, " ")) {
-        argv[argc++] = word;
-    }
-    enum vt_status status = vt_options_init(&f->options, vt_job_options(), &f->job, err);
-    if (status == VT_OK) {
-        status = vt_options_parse(&f->options, argc, argv, err);
-    }
-    if (status == VT_OK) {
-        const struct vt_conf_warnings warnings = {keep_warning, f};
-        status = vt_load_plan_init(&f->plan, &f->options, model, &warnings, err);
-    }
-    f->session =
-        (struct vt_session){.job = &f->job, .plan = &f->plan, .source = {.argument = model}};
-    f->session.info.total_count = 2000;
-    return status;
-}
-
-static void close_job(struct fixture *f)
-{
-    vt_load_plan_release(&f->plan);
-    vt_options_release(&f->options);
-}
-
-static void open_job(struct fixture *f, const char *model, const char *arguments)
-{
-    struct vt_error err = VT_ERROR_INIT;
-    if (try_job(f, model, arguments, &err) != VT_OK) {
-        fail_msg("%s: %s", arguments, err.text);
-    }
-}
 
 static void refused(const char *arguments, enum vt_status status, const char *why)
 {
@@ -74,14 +12,6 @@ static void refused(const char *arguments, enum vt_status status, const char *wh
         fail_msg("'%s' does not say '%s'", err.text, why);
     }
     close_job(&f);
-}
-
-static struct vt_load_settings settings_of(const struct vt_session *session,
-                                           enum vt_scenario scenario, enum vt_mode mode)
-{
-    struct vt_load_settings settings;
-    vt_scenario_settings(session, &probe, scenario, mode, &settings);
-    return settings;
 }
 
 static void a_short_job_needs_what_early_stopping_needs(void **state)
@@ -493,92 +423,6 @@ static void a_plan_survives_the_want_of_memory(void **state)
     (void)remove(trace);
 }
 
-static bool says(const struct vt_reasons *reasons, const char *text)
-{
-    for (uint32_t i = 0; i < reasons->n; i++) {
-        if (strstr(reasons->text[i], text) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void the_rules_verdict_names_what_is_missing(void **state)
-{
-    (void)state;
-    struct fixture f;
-    open_job(&f, "dir/mine.onnx", "");
-    struct vt_load_report report = {.settings =
-                                        settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE)};
-    struct vt_result_entry entry = {
-        .scenario = VT_OFFLINE, .mode = VT_PERFORMANCE, .valid = true, .report = &report};
-
-    report.samples_issued = 1000;
-    vt_rules_judge(&f.session, &entry);
-    assert_false(entry.rules_met);
-    assert_true(says(&entry.rules, "3 s < 600 s (add --official)"));
-    assert_true(says(&entry.rules, "1000 samples < 24576"));
-    assert_true(says(&entry.rules, "mine.onnx is not a benchmark of MLPerf Inference v6.1"));
-    assert_false(says(&entry.rules, "not valid"));
-    close_job(&f);
-
-    open_job(&f, "resnet50", "--official");
-    report.settings = settings_of(&f.session, VT_OFFLINE, VT_PERFORMANCE);
-    report.samples_issued = 24576;
-    report.effective.performance_sample_count = 1024;
-    vt_rules_judge(&f.session, &entry);
-    assert_true(entry.rules_met);
-    entry.valid = false;
-    vt_rules_judge(&f.session, &entry);
-    assert_false(entry.rules_met);
-    assert_true(says(&entry.rules, "not valid"));
-    close_job(&f);
-}
-
-/* An official Server run of resnet50 with one thing changed. */
-static void one_change(const char *set, const char *reason)
-{
-    struct fixture f;
-    char arguments[256];
-    (void)snprintf(arguments, sizeof arguments, "--official --target-qps 10 %s", set);
-    open_job(&f, "resnet50", arguments);
-    struct vt_load_report report = {.settings = settings_of(&f.session, VT_SERVER, VT_PERFORMANCE),
-                                    .queries_issued = 6000};
-    struct vt_result_entry entry = {
-        .scenario = VT_SERVER, .mode = VT_PERFORMANCE, .valid = true, .report = &report};
-    report.effective.performance_sample_count =
-        report.settings.performance_sample_count_override != 0
-            ? report.settings.performance_sample_count_override
-            : 1000;
-    vt_rules_judge(&f.session, &entry);
-    assert_int_equal(entry.rules_met, reason == NULL);
-    if (reason != NULL && (entry.rules.n != 1 || !says(&entry.rules, reason))) {
-        fail_msg("%s: %u reasons, '%s'", set, entry.rules.n, entry.rules.text[0]);
-    }
-    close_job(&f);
-}
-
-static void each_departure_from_the_rules_is_a_reason(void **state)
-{
-    (void)state;
-    one_change("", NULL);
-    one_change("--coalesce --issue-threads 2 --max-latency 5ms", NULL);
-    one_change("--max-latency 20ms", "latency up to 20 ms, the round allows 15 ms");
-    one_change("--arrivals constant", "outside the rules: arrivals are constant");
-    one_change("--bounded-method division", "--bounded-method");
-    one_change("--set schedule_rng_seed=1", "the seeds are not those of v6.1");
-    one_change("--set server_target_latency_percentile=0.9", "the percentile is 90, the round has "
-                                                             "99");
-    one_change("--set min_duration_ms=1000", "1 s < 600 s (add --official)");
-    one_change("--performance-sample-count 1000", "1000 samples are loaded for performance, the "
-                                                  "round asks for 1024");
-    one_change("--tokens", "not measured by its tokens");
-    one_change("--set sample_concatenate_permutation=true", "sample_concatenate_permutation is on");
-    one_change("--set performance_issue_same=yes", "performance_issue_same");
-    one_change("--benchmark resnet", "resnet is not a benchmark of MLPerf Inference v6.1 (see "
-                                     "--benchmark)");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -596,8 +440,6 @@ int main(void)
         cmocka_unit_test(wrong_values_are_named),
         cmocka_unit_test(options_without_their_other_half_are_told),
         cmocka_unit_test(a_plan_survives_the_want_of_memory),
-        cmocka_unit_test(the_rules_verdict_names_what_is_missing),
-        cmocka_unit_test(each_departure_from_the_rules_is_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
