@@ -75,8 +75,8 @@ int main(int argc, char **argv)
         vt_load_result_number(result, "latency_p99_ns", &err, &p99_ns) == VT_OK) {
         const char *metric = vt_load_result_metric(result, &value, &unit);
         printf("%s: %s = %.6g %s, p99 %.6g us\n",
-               vt_load_result_valid(result) ? "VALID" : "INVALID", metric, value, unit,
-               p99_ns / 1e3);
+               vt_load_result_valid(result) ? "VALID" : "INVALID",
+               metric != NULL ? metric : "no metric", value, unit, p99_ns / 1e3);
         for (size_t i = 0; vt_load_result_reason(result, i) != NULL; i++) {
             printf("  %s\n", vt_load_result_reason(result, i));
         }
