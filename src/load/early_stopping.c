@@ -99,7 +99,11 @@ uint64_t vt_early_stopping_passing(uint64_t t, double p)
 {
     const double limit = 1 - CONFIDENCE;
     /* Where the mean of the queries over latency is t, the odds are about a half. */
-    uint64_t failing = (uint64_t)((double)t * p / (1 - p));
+    double mean = (double)t * p / (1 - p);
+    if (mean >= 0x1p60) {
+        return VT_EARLY_STOPPING_NEVER;
+    }
+    uint64_t failing = (uint64_t)mean;
     uint64_t step = 1 + (uint64_t)sqrt((double)failing);
     uint64_t passing = failing + step;
     while (vt_early_stopping_odds(passing, t, p) >= limit) {
