@@ -79,9 +79,4 @@ struct vt_latency_stats vt_order_stats(const struct vt_order *order);
 /* LoadGen's rank of a percentile: (size_t)(n * p), no interpolation. n >= 1, 0 < p <= 1. */
 uint64_t vt_percentile_rank(uint64_t n, double p);
 
-/* For times that are an array already. Sorts upwards: radix, stable, linear. `scratch` holds n
- * elements too. */
-void vt_sort_ns(int64_t *a, size_t n, int64_t *scratch);
-int64_t vt_percentile_ns(const int64_t *sorted, size_t n, double p);
-
 #endif

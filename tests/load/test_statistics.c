@@ -125,41 +125,22 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void sorting_equals_qsort(void **state)
+static void early_stopping_ends_where_doubles_do(void **state)
 {
     (void)state;
-    static int64_t a[20000], b[20000], scratch[20000];
-    static const size_t sizes[] = {0, 1, 2, 63, 64, 65, 1000, 20000};
-    struct vt_mt19937 rng;
-    vt_mt19937_seed(&rng, 3);
-    for (int shift = 0; shift < 64; shift += 9) {
-        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-            for (size_t i = 0; i < sizes[k]; i++) {
-                uint64_t high = vt_mt19937_next(&rng);
-                a[i] = (int64_t)((high << 32 | vt_mt19937_next(&rng)) >> shift);
-                b[i] = a[i];
-            }
-            vt_sort_ns(a, sizes[k], scratch);
-            qsort(b, sizes[k], sizeof(*b), compare);
-            if (sizes[k] > 0) {
-                assert_memory_equal(a, b, sizes[k] * sizeof(*a));
-            }
-        }
-    }
+    const double p = 1 - 0x1p-50;
+    assert_int_equal(vt_early_stopping_passing(100000, p), VT_EARLY_STOPPING_NEVER);
+    assert_int_equal(vt_early_stopping_over(UINT32_MAX, p), 0);
 }
 
 static void percentiles_do_not_interpolate(void **state)
 {
     (void)state;
-    int64_t a[100];
-    for (int i = 0; i < 100; i++) {
-        a[i] = 10 * i;
-    }
-    assert_int_equal(vt_percentile_ns(a, 100, 0.90), 900);
-    assert_int_equal(vt_percentile_ns(a, 100, 0.999), 990);
-    assert_int_equal(vt_percentile_ns(a, 99, 0.5), 490);
-    assert_int_equal(vt_percentile_ns(a, 1, 0.99), 0);
-    assert_int_equal(vt_percentile_ns(a, 100, 1 - 1e-17), 990);
+    assert_int_equal(vt_percentile_rank(100, 0.90), 90);
+    assert_int_equal(vt_percentile_rank(100, 0.999), 99);
+    assert_int_equal(vt_percentile_rank(99, 0.5), 49);
+    assert_int_equal(vt_percentile_rank(1, 0.99), 0);
+    assert_int_equal(vt_percentile_rank(100, 1 - 1e-17), 99);
 }
 
 /* --- Order statistics of records ------------------------------------------------------------ */
@@ -399,7 +380,7 @@ int main(void)
         cmocka_unit_test(thresholds_equal_those_of_plain_sums),
         cmocka_unit_test(thresholds_of_one_half_are_exact),
         cmocka_unit_test(the_largest_number_over_latency_fits_and_one_more_does_not),
-        cmocka_unit_test(sorting_equals_qsort),
+        cmocka_unit_test(early_stopping_ends_where_doubles_do),
         cmocka_unit_test(percentiles_do_not_interpolate),
         cmocka_unit_test(order_statistics_equal_those_of_sorted_arrays),
         cmocka_unit_test(rising_times_are_their_own_order),
