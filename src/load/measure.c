@@ -4,9 +4,6 @@
 #include "load/early_stopping.h"
 #include "load/stats.h"
 
-/* The percentile from which a MultiStream result is inferred. */
-#define INFERRED_PERCENTILE 0.99
-
 struct measure {
     struct vt_load_report *report;
     double percentile; /* the scenario's target */
@@ -95,7 +92,7 @@ static enum vt_status resolve(struct measure *m, struct vt_error *err)
         if (stops_on_estimate(m)) {
             /* n - 0 is no rank: nothing is asked for where there is no estimate. */
             vt_order_want(order, order->n - over(order, m->percentile));
-            vt_order_want(order, order->n - over(order, INFERRED_PERCENTILE));
+            vt_order_want(order, order->n - over(order, VT_INFERRED_PERCENTILE));
         }
     }
     return vt_orders_resolve(&m->times, m->orders, m->n_orders, err);
@@ -118,7 +115,7 @@ static bool stop_early(struct measure *m, const struct vt_order *order)
             return false;
         }
         r->early_stopping_estimate_ns = vt_order_at(order, order->n - t);
-        t = r->settings.scenario == VT_SINGLESTREAM ? over(order, INFERRED_PERCENTILE) : 0;
+        t = r->settings.scenario == VT_SINGLESTREAM ? over(order, VT_INFERRED_PERCENTILE) : 0;
         r->early_stopping_p99_ns = t > 0 ? vt_order_at(order, order->n - t) : 0;
         return true;
     }

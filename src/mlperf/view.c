@@ -8,9 +8,6 @@
 
 #include "load/early_stopping.h"
 
-/* From SingleStream, MultiStream may be inferred: at this percentile. */
-#define INFERRED_PERCENTILE 0.99
-
 static double rate(double n, int64_t ns)
 {
     return ns > 0 ? n / ((double)ns / 1e9) : 0;
@@ -118,15 +115,15 @@ static void stream_text(const struct vt_load_report *r, uint64_t n, struct estim
     if (r->settings.scenario != VT_SINGLESTREAM) {
         return;
     }
-    if (vt_early_stopping_over(n, INFERRED_PERCENTILE) > 0) {
+    if (vt_early_stopping_over(n, VT_INFERRED_PERCENTILE) > 0) {
         add_line(text, " * Early stopping %.1fth percentile estimate: %" PRId64,
-                 INFERRED_PERCENTILE * 100, estimate.inferred_ns);
+                 VT_INFERRED_PERCENTILE * 100, estimate.inferred_ns);
     } else {
         add_line(text, " * Not enough queries processed for %.1fth percentile",
-                 INFERRED_PERCENTILE * 100);
+                 VT_INFERRED_PERCENTILE * 100);
         add_line(text, " early stopping estimate (would need to process at");
         add_line(text, " least %" PRIu64 " total queries).",
-                 vt_early_stopping_passing(1, INFERRED_PERCENTILE) + 1);
+                 vt_early_stopping_passing(1, VT_INFERRED_PERCENTILE) + 1);
     }
 }
 
