@@ -235,6 +235,25 @@ enum vt_status vt_recorder_take(struct vt_recorder *recorder, struct vt_error *e
     return VT_OK;
 }
 
+bool vt_recorder_first_lost(const struct vt_recorder *recorder, uint32_t *ret_track,
+                            uint64_t *ret_sequence)
+{
+    const struct vt_sample_record *first = NULL;
+    for (uint32_t track = 0; track < recorder->n_tracks; track++) {
+        const struct vt_track *t = &recorder->tracks[track];
+        uint64_t n = atomic_load(&t->issued), i = 0;
+        while (i < n && t->records[i].done_ns != VT_RECORD_LOST) {
+            i++;
+        }
+        if (i < n && (first == NULL || t->records[i].query < first->query)) {
+            first = &t->records[i];
+            *ret_track = track;
+            *ret_sequence = i;
+        }
+    }
+    return first != NULL;
+}
+
 void vt_record_block_release(struct vt_record_block *block)
 {
     vt_column_release(&block->record_column);

@@ -203,6 +203,13 @@ void vt_recorder_first_failure(struct vt_recorder *recorder, const char *fmt, ..
 void vt_recorder_note(struct vt_recorder *recorder, bool is_error, const char *fmt, ...)
     VT_PRINTF(3, 4);
 
+/*
+ * The first sample, by its query, that has no completion; false when there is none. After the last
+ * word of the sut, before the records are taken.
+ */
+bool vt_recorder_first_lost(const struct vt_recorder *recorder, uint32_t *ret_track,
+                            uint64_t *ret_sequence);
+
 /* The records of a run. Owned by whoever took them; vt_record_block_release. */
 struct vt_record_block {
     struct vt_sample_record *records;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "load/issue_thread.h"
@@ -111,6 +110,26 @@ static enum vt_status run_sets(struct run *run, const struct vt_qsl *qsl, struct
     return st != VT_OK ? st : stopped;
 }
 
+/*
+ * A sample that stayed away, when nothing worse came first. What was still on its way when we ended
+ * the run ourselves is nobody's failure.
+ */
+static void note_first_lost(struct run *run)
+{
+    struct vt_recorder *rec = &run->recorder;
+    enum vt_run_end end = vt_issuer_end(&run->issuer);
+    uint32_t track;
+    uint64_t sequence;
+    if (vt_recorder_completed(rec) == vt_recorder_issued(rec) || end == VT_END_STOPPED ||
+        end == VT_END_MAX_DURATION || !vt_recorder_first_lost(rec, &track, &sequence)) {
+        return;
+    }
+    vt_recorder_first_failure(
+        rec, "sample %" PRIu64 " (index %" PRIu32 ", id 0x%" PRIx64 ") was never completed",
+        sequence, vt_recorder_at(rec, track, sequence)->index,
+        vt_recorder_id(rec, track, sequence));
+}
+
 static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, struct vt_error *err,
                                  struct owned_report **ret_owned)
 {
@@ -125,6 +144,7 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
         return vt_error_set(err, VT_ERR_MEMORY, "no memory to keep the responses: %" PRIu64 " kept",
                             rec->responses.n);
     }
+    note_first_lost(run);
     enum vt_status st = vt_recorder_take(rec, err, &owned->block);
     if (st != VT_OK) {
         vt_free(owned);
@@ -167,26 +187,6 @@ static enum vt_status new_report(struct run *run, const struct vt_qsl *qsl, stru
     return VT_OK;
 }
 
-/*
- * A sample that stayed away, when nothing worse came first. What was still on its way when we ended
- * the run ourselves is nobody's failure.
- */
-static void note_first_lost(struct run *run, const struct vt_load_report *r)
-{
-    enum vt_run_end end = vt_issuer_end(&run->issuer);
-    if (r->samples_lost == 0 || end == VT_END_STOPPED || end == VT_END_MAX_DURATION) {
-        return;
-    }
-    for (uint64_t i = 0; i < r->n_records; i++) {
-        if (r->records[i].done_ns == VT_RECORD_LOST) {
-            vt_recorder_first_failure(&run->recorder,
-                                      "sample %" PRIu64 " (index %" PRIu32 ") was never completed",
-                                      i, r->records[i].index);
-            return;
-        }
-    }
-}
-
 static enum vt_status make_report(struct run *run, const struct vt_qsl *qsl, struct vt_error *err,
                                   struct vt_load_report **ret_report)
 {
@@ -196,8 +196,6 @@ static enum vt_status make_report(struct run *run, const struct vt_qsl *qsl, str
         return st;
     }
     struct vt_load_report *r = &owned->report;
-    note_first_lost(run, r);
-    memcpy(r->first_failure, run->recorder.first_failure, sizeof(r->first_failure));
     st = vt_verdict_reach(r, run->issuer.effective, vt_issuer_end(&run->issuer), err);
     if (st != VT_OK) {
         vt_load_report_free(r);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Systems under test that misbehave, interrupts, errors, and a machine without memory. */
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "vt_load_double.h"
 #include "vt_test.h"
@@ -82,7 +84,10 @@ static void one_lost_sample_is_named_after_the_time_out(void **state)
     assert_int_equal(r->samples_lost, 1);
     assert_int_equal(r->samples_completed, 511);
     assert_int_equal(r->records[17].done_ns, VT_RECORD_LOST);
-    assert_non_null(strstr(r->first_failure, "sample 17"));
+    snprintf(expected, sizeof(expected),
+             "sample 17 (index %u, id 0x%" PRIx64 ") was never completed", r->records[17].index,
+             b->sut.ids[17]);
+    assert_string_equal(r->first_failure, expected);
     assert_int_equal(b->sut.aborts, 1);
     /* It waited 10 s behind the last completion and not longer. */
     int64_t waited = b->clock.now_ns - VT_FAKE_EPOCH - r->duration_ns;
