@@ -76,7 +76,7 @@ struct vt_load_settings {
     uint64_t token_latency_scaling_factor;
     /* vatio's own */
     int64_t completion_timeout_ns; /* nothing completes for so long after the last issue: lost */
-    int64_t spin_ns;               /* spin at the end of a wait; 0 where it robs a CPU engine */
+    int64_t spin_ns; /* spin at the end of a wait, 50 ms at most; 0 where it robs an engine */
     enum vt_bounded_method bounded_method;
     enum vt_arrivals arrivals;
     const int64_t *arrival_trace_ns; /* borrowed; from 0, ascending; the run ends with it */

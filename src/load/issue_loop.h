@@ -48,6 +48,13 @@ static inline bool vt_issue_stopped(struct vt_issuer *is)
     return vt_issue_interrupted(is) || atomic_load_explicit(&is->halt, memory_order_relaxed);
 }
 
+/* How long a wait may spin. A spin does not look at `stop`, so it is no longer than a look apart.
+ */
+static inline int64_t vt_issue_spin_ns(const struct vt_issuer *is)
+{
+    return vt_min_ns(is->settings->spin_ns, VT_LOOK_NS);
+}
+
 void vt_issue_sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64_t spin_ns);
 
 /* The start of this phase is now; of the run too when it is the first. Before any issue. */

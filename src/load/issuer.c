@@ -93,7 +93,7 @@ void vt_issue_sleep_until(const struct vt_issuer *is, int64_t deadline_ns, int64
 /* Spins until the samples are done, for spin_ns at most. */
 static bool spin_for(struct vt_issue_track *track, uint64_t target)
 {
-    int64_t spin_ns = track->issuer->settings->spin_ns;
+    int64_t spin_ns = vt_issue_spin_ns(track->issuer);
     if (track->issuer->recorder->clock != NULL || spin_ns == 0) {
         return false;
     }
@@ -415,11 +415,11 @@ static enum vt_status run_alone(struct vt_issuer *is, struct vt_error *err)
 }
 
 /* Of Server each thread has followed the schedule to its end, or the run ended early. */
-static uint64_t generated_by_server(struct vt_issuer *is, int64_t *ret_duration_ns)
+static uint64_t generated_by_server(struct vt_issuer *is, bool failed, int64_t *ret_duration_ns)
 {
     /* Where a run is cut off long before its end, counting all the rest would take as long; and
-     * who stops a run does not want to wait for a number. */
-    const bool stopped = vt_issuer_end(is) == VT_END_STOPPED;
+     * who stops a run, or saw it fail, does not want to wait for a number. */
+    const bool stopped = failed || vt_issuer_end(is) == VT_END_STOPPED;
     const uint64_t most = stopped ? 0 : is->queries + (UINT64_C(1) << 26);
     struct vt_schedule *schedule = &is->tracks[0].schedule;
     int64_t at;
@@ -429,7 +429,7 @@ static uint64_t generated_by_server(struct vt_issuer *is, int64_t *ret_duration_
     return schedule->count;
 }
 
-static void sum_up(struct vt_issuer *is)
+static void sum_up(struct vt_issuer *is, bool failed)
 {
     const struct vt_selection *sel = &is->selection;
     uint64_t queries = 0, samples_per_query = is->effective->samples_per_query;
@@ -449,7 +449,7 @@ static void sum_up(struct vt_issuer *is)
     int64_t duration_ns = 0;
     uint64_t generated;
     if (is->settings->scenario == VT_SERVER) {
-        generated = generated_by_server(is, &duration_ns);
+        generated = generated_by_server(is, failed, &duration_ns);
     } else if (is->settings->scenario == VT_OFFLINE) {
         const struct vt_schedule_span one = {.count_min = 1};
         generated = vt_schedule_generated(&one, is->effective->target_qps, &duration_ns);
@@ -512,7 +512,7 @@ enum vt_status vt_issuer_run(struct vt_issuer *issuer, struct vt_error *err)
     }
     is->queries_before = is->queries;
     enum vt_status st = is->n_tracks == 1 ? run_alone(is, err) : run_server(is, err);
-    sum_up(is);
+    sum_up(is, st != VT_OK);
     vt_issue_show(is, is->sequence, vt_recorder_completed(is->recorder));
     if (st == VT_OK) {
         note_end(is);

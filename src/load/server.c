@@ -66,7 +66,7 @@ static enum vt_status open_arrival(struct vt_issue_track *track, const struct ar
 static bool sleep_to(struct vt_issue_track *track, int64_t deadline, int64_t *ret_now)
 {
     struct vt_issuer *is = track->issuer;
-    const int64_t spin_ns = is->settings->spin_ns;
+    const int64_t spin_ns = vt_issue_spin_ns(is);
     int64_t now = vt_issue_now_ns(is);
     while (now < deadline) {
         if (vt_issue_stopped(is)) {
