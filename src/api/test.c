@@ -160,10 +160,7 @@ enum vt_status vt_load_test_get(const struct vt_load_test *test, const char *nam
     }
     const struct vt_load_setting *setting = vt_load_setting_find(name);
     if (setting == NULL) {
-        const char *near = vt_load_setting_nearest(name);
-        return vt_error_set(err, VT_ERR_USAGE, "no setting is called '%s'%s%s%s",
-                            vt_plain(name).text, near != NULL ? "; did you mean '" : "",
-                            near != NULL ? near : "", near != NULL ? "'?" : "");
+        return vt_load_setting_refuse(name, err);
     }
     vt_load_setting_text(&test->settings, setting, ret_text, room);
     return VT_OK;

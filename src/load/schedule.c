@@ -10,8 +10,7 @@ static enum vt_status check_trace(const struct vt_load_settings *s, struct vt_er
 {
     if (s->n_arrival_trace == 0 || s->arrival_trace_ns == NULL) {
         return vt_error_set(err, VT_ERR_USAGE,
-                            "arrivals come from a trace but arrival_trace_ns is empty: give it at "
-                            "least one time");
+                            "arrivals is trace: give the recorded times, at least one");
     }
     int64_t before = 0;
     for (uint64_t i = 0; i < s->n_arrival_trace; i++) {

@@ -142,6 +142,14 @@ const char *vt_load_setting_nearest(const char *name)
     return vt_nearest_name(name, names, N_TABLE);
 }
 
+enum vt_status vt_load_setting_refuse(const char *name, struct vt_error *err)
+{
+    const char *near = vt_load_setting_nearest(name);
+    return vt_error_set(err, VT_ERR_USAGE, "no setting is called '%s'%s%s%s", vt_plain(name).text,
+                        near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                        near != NULL ? "'?" : "");
+}
+
 bool vt_load_setting_concerns(const struct vt_load_setting *setting, enum vt_scenario scenario)
 {
     static const struct {
@@ -504,10 +512,7 @@ enum vt_status vt_load_setting_set(struct vt_load_settings *settings, const char
 {
     const struct vt_load_setting *setting = vt_load_setting_find(name);
     if (setting == NULL) {
-        const char *near = vt_load_setting_nearest(name);
-        return vt_error_set(err, VT_ERR_USAGE, "no setting is called '%s'%s%s%s",
-                            vt_plain(name).text, near != NULL ? "; did you mean '" : "",
-                            near != NULL ? near : "", near != NULL ? "'?" : "");
+        return vt_load_setting_refuse(name, err);
     }
     if (setting->type == VT_SETTING_PATH) {
         *(const char **)(void *)((char *)settings + setting->offset) =

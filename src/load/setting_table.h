@@ -49,6 +49,8 @@ const struct vt_load_setting *vt_load_settings_table(size_t *ret_n);
 const struct vt_load_setting *vt_load_setting_find(const char *name);
 /* The name that is nearest to a mistyped one; NULL when none is near. */
 const char *vt_load_setting_nearest(const char *name);
+/* VT_ERR_USAGE: there is no setting of that name, and which one is near. */
+enum vt_status vt_load_setting_refuse(const char *name, struct vt_error *err) VT_NODISCARD;
 /* Whether the setting says something in this scenario: server_… in Server only, and so on. */
 bool vt_load_setting_concerns(const struct vt_load_setting *setting, enum vt_scenario scenario);
 

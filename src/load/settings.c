@@ -58,10 +58,6 @@ static enum vt_status check_together(const struct vt_load_settings *s, uint64_t 
                             "server_target_latency_ns is 0: give a limit, or limits for tokens "
                             "with use_token_latencies");
     }
-    if (s->arrivals == VT_ARRIVALS_TRACE && s->n_arrival_trace == 0) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "arrivals is trace: give the recorded times, at least one");
-    }
     return s->performance_issue_same
                ? check_count("performance_issue_same_index", s->performance_issue_same_index, 0,
                              loaded - 1, err)

@@ -2,7 +2,6 @@
 #include "mlperf/test.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "load/setting_table.h"
 #include "load/settings.h"
@@ -19,14 +18,6 @@ struct test {
     struct vt_error *err;
     uint32_t steps; /* of find-peak that were begun */
 };
-
-static int64_t unix_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / VT_NS_PER_MS;
-}
 
 static bool stopped(const struct test *test)
 {
@@ -244,7 +235,7 @@ static enum vt_status open_log(struct test *test, const struct vt_load_effective
         .qsl_name = test->qsl->name(test->qsl->ctx),
         .total_count = test->qsl->total_count,
         .performance_count = test->qsl->performance_count,
-        .start_unix_ms = unix_ms(),
+        .start_unix_ms = vt_clock_unix_ms(test->control->clock),
     };
     int64_t start_ns = clock->now_ns(clock->ctx);
 
