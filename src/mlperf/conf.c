@@ -2,7 +2,6 @@
 /* Reading: from text to entries. What they mean is conf_apply.c's. */
 #include "mlperf/conf.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
