@@ -226,7 +226,8 @@ static enum vt_status issue_arrivals(struct vt_issue_track *track, struct arriva
     return VT_OK;
 }
 
-/* Everything before the start. `ret_any` is false when the thread has no query at all. */
+/* Everything before the start. `ret_any` is false when the thread has no query at all, or no share
+ * of max_query_count. */
 static enum vt_status get_ready(struct vt_issue_track *track, struct arrival *ret_first,
                                 bool *ret_any, struct vt_error *err)
 {
@@ -235,7 +236,7 @@ static enum vt_status get_ready(struct vt_issue_track *track, struct arrival *re
     const struct vt_schedule_span span = {sel->duration_ns, sel->queries_min, sel->queries_step};
     vt_schedule_init(&track->schedule, is->settings, is->effective->target_qps, &span);
     track->drawn = false;
-    *ret_any = draw(track, ret_first);
+    *ret_any = !vt_issue_limited(track, 0) && draw(track, ret_first);
     return *ret_any ? open_arrival(track, ret_first, 0, err) : VT_OK;
 }
 

@@ -156,6 +156,13 @@ static void counts_are_shared_out_with_the_remainder_in_front(void **state)
     assert_int_equal(r->n_notes, 1);
     assert_true(r->notes[0].is_error);
     vt_load_report_free(r);
+    /* Two of the threads have no share at all. */
+    s = settings_of(4, 1000);
+    s.max_query_count = 2;
+    r = vt_pool_run(&s, NULL);
+    assert_int_equal(r->queries_issued, 2);
+    assert_int_equal(r->records[1].query, 1);
+    vt_load_report_free(r);
 }
 
 static void too_many_outstanding_queries_end_all_threads(void **state)
