@@ -116,7 +116,7 @@ static size_t next_values(struct cursor *c, enum vt_time kind, int64_t values[BL
 /* --- All values ----------------------------------------------------------------------------- */
 
 /* A block's sum stays within 64 bits while its values are below this. */
-#define SUM_SAFE_NS (INT64_MAX / (2 * BLOCK))
+#define SUM_SAFE_NS (INT64_MAX / (INT64_C(2) * BLOCK))
 
 static __int128 sum_block(const int64_t *values, size_t n, bool safe)
 {

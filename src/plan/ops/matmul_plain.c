@@ -6,10 +6,11 @@
 
 enum vt_status vt_matmul_plain_prepare(const struct vt_op_context *ctx, uint32_t n_inputs)
 {
-    for (uint32_t i = 0; i < n_inputs; i++) {
+    const struct vt_tensor *first = vt_op_input(ctx, 0);
+    for (uint32_t i = 0; first != NULL && i < n_inputs; i++) {
         const struct vt_tensor *in = vt_op_input(ctx, i);
-        if (in != NULL && (in->dtype != ctx->inputs[0]->dtype || in->dtype == VT_F32 ||
-                           !vt_contract_knows(in->dtype))) {
+        if (in != NULL &&
+            (in->dtype != first->dtype || in->dtype == VT_F32 || !vt_contract_knows(in->dtype))) {
             return vt_op_fail_type(ctx, in);
         }
     }

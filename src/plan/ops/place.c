@@ -158,6 +158,9 @@ static int64_t image_place(const struct columns *c, int64_t tap, int64_t positio
 {
     int64_t at = 0, step = 1;
     for (uint32_t d = c->n; d-- > 0;) {
+        if (c->positions[d] == 0 || c->block[d] == 0) {
+            return -1; /* nothing was taken from there */
+        }
         const int64_t i = position % c->positions[d] * c->stride[d] +
                           tap % c->block[d] * c->dilation[d] - c->pad[d];
         if (i < 0 || i >= c->image[d]) {
