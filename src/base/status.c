@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
+
 const char *vt_status_name(enum vt_status status)
 {
     switch (status) {
@@ -50,6 +52,7 @@ enum vt_status vt_error_vset(struct vt_error *err, enum vt_status status, const 
     if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0) {
         err->text[0] = '\0';
     }
+    vt_tame(err->text); /* names come from files, and the end may have been cut */
     return status;
 }
 
@@ -87,4 +90,5 @@ void vt_error_prefix(struct vt_error *err, const char *fmt, ...)
     memmove(err->text + n, err->text, kept);
     memcpy(err->text, prefix, n);
     err->text[n + kept] = '\0';
+    vt_tame(err->text);
 }

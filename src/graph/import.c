@@ -15,6 +15,9 @@
 #define DEFAULT_NODES    (1u << 20)
 #define DEFAULT_VALUES   (1u << 20)
 #define DEFAULT_METADATA ((size_t)256 << 20)
+/* What a small file may take of that: functions that call each other grow without bound. */
+#define METADATA_FLOOR  ((size_t)32 << 20)
+#define METADATA_A_BYTE 256u
 /* Imported domains that a model may name. */
 #define OPSETS_MAX 64u
 
@@ -197,10 +200,17 @@ static enum vt_status read_model(struct vt_import *import, struct vt_wire *wire,
     return VT_OK;
 }
 
-static enum vt_status check_opset(struct vt_import *import)
+static enum vt_status check_versions(struct vt_import *import)
 {
-    int64_t opset = import->model->opset;
+    int64_t opset = import->model->opset, ir = import->model->ir_version;
 
+    /* 0: the file does not say; nothing depends on it. */
+    if (ir < 0 || ir > VT_IR_MAX) {
+        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                              "uses IR version %lld; 1 to %d are supported (export it again with an "
+                              "older version of onnx)",
+                              (long long)ir, VT_IR_MAX);
+    }
     if (opset == 0) {
         return vt_import_fail(import, VT_ERR_UNSUPPORTED,
                               "names no version of the ONNX operator set; %d to %d are supported",
@@ -230,7 +240,7 @@ static enum vt_status import_bytes(struct vt_import *import, const void *bytes, 
     vt_wire_init(&wire, bytes, size, import->limits.max_depth);
     enum vt_status status = read_model(import, &wire, &graph);
     if (status == VT_OK) {
-        status = check_opset(import);
+        status = check_versions(import);
     }
     if (status == VT_OK) {
         status = vt_import_graph(import, &graph, NULL, NULL, &import->model->graph);
@@ -238,7 +248,7 @@ static enum vt_status import_bytes(struct vt_import *import, const void *bytes, 
     return status;
 }
 
-static struct vt_import_limits with_defaults(const struct vt_import_limits *given)
+static struct vt_import_limits with_defaults(const struct vt_import_limits *given, size_t size)
 {
     struct vt_import_limits limits = given != NULL ? *given : (struct vt_import_limits){0};
 
@@ -246,7 +256,10 @@ static struct vt_import_limits with_defaults(const struct vt_import_limits *give
     limits.max_nodes = limits.max_nodes != 0 ? limits.max_nodes : DEFAULT_NODES;
     limits.max_values = limits.max_values != 0 ? limits.max_values : DEFAULT_VALUES;
     if (limits.max_metadata_bytes == 0) {
-        limits.max_metadata_bytes = DEFAULT_METADATA;
+        limits.max_metadata_bytes =
+            size < (DEFAULT_METADATA - METADATA_FLOOR) / METADATA_A_BYTE
+                ? METADATA_FLOOR + size * METADATA_A_BYTE
+                : DEFAULT_METADATA;
     }
     return limits;
 }
@@ -298,13 +311,13 @@ static enum vt_status import_model(struct vt_model *model, const struct vt_impor
 enum vt_status vt_model_import(const char *path, const struct vt_import_limits *limits,
                                struct vt_error *err, struct vt_model **ret_model)
 {
-    struct vt_import_limits used = with_defaults(limits);
     struct vt_file_map map;
 
     enum vt_status status = vt_file_map_open(path, err, &map);
     if (status != VT_OK) {
         return status;
     }
+    struct vt_import_limits used = with_defaults(limits, map.size);
     struct vt_model *model = model_new(path, &used);
     char *copy = vt_strdup(path);
     if (model == NULL || copy == NULL) {
@@ -323,7 +336,7 @@ enum vt_status vt_model_import_memory(const char *name, const void *bytes, size_
                                       const struct vt_import_limits *limits, struct vt_error *err,
                                       struct vt_model **ret_model)
 {
-    struct vt_import_limits used = with_defaults(limits);
+    struct vt_import_limits used = with_defaults(limits, size);
     struct vt_model *model = model_new(name, &used);
 
     if (model == NULL) {

@@ -3,6 +3,7 @@
  * FunctionProto: operators that a model defines itself. A call becomes the function's nodes in the
  * caller's graph, between copies of the caller's values and copies of the function's outputs.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/import.h"
@@ -206,7 +207,10 @@ static enum vt_status bind_outputs(struct expansion *e)
         }
         const uint32_t inner = vt_scope_find_here(e->import, &e->scope, field.bytes, field.size);
         if (inner == VT_NO_VALUE || e->import->origins[inner].omitted) {
-            return fail(e, VT_ERR_FORMAT, "nothing produces one of its outputs");
+            char problem[120];
+            (void)snprintf(problem, sizeof(problem), "nothing produces its output %u (%s)", at - 1,
+                           vt_quote(e->import->model->values[outer].name).text);
+            return fail(e, VT_ERR_FORMAT, problem);
         }
         if (e->import->model->values[inner].constant != NULL) {
             copy_constant(e->import->model, inner, outer);

@@ -33,7 +33,7 @@ enum {
 /* What the fields of one TensorProto say. */
 struct draft {
     const char *name;
-    uint32_t rank;
+    size_t rank; /* may be more than `dim` holds */
     int64_t dim[VT_RANK_MAX];
     int64_t data_type;
     bool has_raw, has_segment, is_external;
@@ -107,14 +107,10 @@ static enum vt_status read_dims(struct vt_import *import, struct vt_wire *wire,
     if (!vt_wire_numbers(wire, field, VT_WIRE_VARINT, &numbers, &n)) {
         return vt_import_malformed(import, wire);
     }
-    if (n > VT_RANK_MAX - draft->rank) {
-        return vt_import_fail(import, VT_ERR_LIMIT,
-                              "tensor %s: more than %d dimensions, the most that is supported",
-                              vt_quote(draft->name).text, VT_RANK_MAX);
+    for (size_t i = 0; i < n && draft->rank + i < VT_RANK_MAX; i++) {
+        draft->dim[draft->rank + i] = (int64_t)vt_wire_number(&numbers);
     }
-    for (size_t i = 0; i < n; i++) {
-        draft->dim[draft->rank++] = (int64_t)vt_wire_number(&numbers);
-    }
+    draft->rank += n;
     return VT_OK;
 }
 
@@ -364,7 +360,12 @@ static enum vt_status shape_of(struct vt_import *import, const struct draft *dra
                               vt_quote(draft->name).text, vt_import_type_name(draft->data_type),
                               (long long)draft->data_type);
     }
-    tensor->rank = draft->rank;
+    if (draft->rank > VT_RANK_MAX) {
+        return vt_import_fail(import, VT_ERR_LIMIT,
+                              "tensor %s: %zu dimensions, at most %d are supported",
+                              vt_quote(draft->name).text, draft->rank, VT_RANK_MAX);
+    }
+    tensor->rank = (uint32_t)draft->rank;
     memcpy(tensor->dim, draft->dim, sizeof(tensor->dim));
     for (uint32_t i = 0; i < tensor->rank; i++) {
         if (tensor->dim[i] < 0) {

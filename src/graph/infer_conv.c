@@ -435,6 +435,12 @@ enum vt_status vt_infer_average_pool(const struct vt_infer *infer)
 
 enum vt_status vt_infer_lp_pool(const struct vt_infer *infer)
 {
+    int64_t p = vt_node_int(infer->node, "p", 2);
+
+    if (p < 1) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "p is %lld, it must be at least 1",
+                             (long long)p);
+    }
     return pool(infer, VT_TYPES_FLOAT);
 }
 
@@ -458,6 +464,10 @@ enum vt_status vt_infer_global_pool(const struct vt_infer *infer)
     enum vt_status status = vt_infer_types(infer, 0, VT_TYPES_FLOAT);
     if (status == VT_OK && vt_infer_ranked(x)) {
         status = check_image(infer, x);
+    }
+    if (status == VT_OK && vt_node_int(infer->node, "p", 2) < 1) {
+        status = vt_infer_fail(infer, VT_ERR_FORMAT, "p is %lld, it must be at least 1",
+                               (long long)vt_node_int(infer->node, "p", 2));
     }
     if (status != VT_OK) {
         return status;

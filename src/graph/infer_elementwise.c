@@ -136,6 +136,18 @@ static enum vt_status broadcast_same(const struct vt_infer *infer, uint32_t type
                : vt_infer_broadcast(infer, 0, infer->node->n_inputs, dtype);
 }
 
+enum vt_status vt_infer_modulo(const struct vt_infer *infer)
+{
+    const struct vt_shape_info *x = vt_infer_input(infer, 0);
+
+    if (vt_node_int(infer->node, "fmod", 0) == 0 && x != NULL && x->dtype != VT_UNDEFINED &&
+        (VT_TYPES_FLOAT & VT_TYPE_BIT(x->dtype)) != 0) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "fmod is 0, it must be 1 for %s",
+                             vt_dtype_name(x->dtype));
+    }
+    return broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);
+}
+
 enum vt_status vt_infer_arithmetic(const struct vt_infer *infer)
 {
     return broadcast_same(infer, VT_TYPES_NUMBER, VT_UNDEFINED);

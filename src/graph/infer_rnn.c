@@ -58,6 +58,10 @@ static enum vt_status read_layer(const struct vt_infer *infer, struct layer *ret
     if (vt_infer_ranked(r)) {
         layer.hidden = vt_extent_get(r, 2);
     }
+    if (vt_node_attr(infer->node, "hidden_size") != NULL && hidden < 1) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "hidden_size is %lld, it must be at least 1",
+                             (long long)hidden);
+    }
     if (hidden >= 0) {
         status = vt_infer_same_extent(infer, vt_extent_of(hidden), layer.hidden,
                                       "hidden_size and the recurrent weights");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "plan/internal.h"
 
 enum vt_status vt_out_of_memory(struct vt_error *err)
@@ -16,10 +17,10 @@ enum vt_status vt_out_of_memory(struct vt_error *err)
 char *vt_model_node_text(const struct vt_model *model, const struct vt_node *node, char *text)
 {
     if (node->name[0] == '\0' && node->n_outputs > 0 && node->outputs[0] != VT_NO_VALUE) {
-        snprintf(text, VT_NODE_TEXT_MAX, "the node that makes '%.80s' (%.40s)",
-                 vt_model_values(model)[node->outputs[0]].name, node->op);
+        snprintf(text, VT_NODE_TEXT_MAX, "the node that makes '%s' (%.40s)",
+                 vt_plain(vt_model_values(model)[node->outputs[0]].name).text, node->op);
     } else {
-        snprintf(text, VT_NODE_TEXT_MAX, "node '%.80s' (%.40s)", node->name, node->op);
+        snprintf(text, VT_NODE_TEXT_MAX, "node '%s' (%.40s)", vt_plain(node->name).text, node->op);
     }
     return text;
 }
@@ -45,6 +46,9 @@ static void shapes_text(const struct vt_tensor *const *inputs, uint32_t n_inputs
     }
 }
 
+/* So much of a name is in every message that has it. */
+#define NAME_SHOWN 48
+
 void vt_error_name_node(struct vt_error *err, const struct vt_model *model,
                         const struct vt_node *node, const struct vt_tensor *const *inputs,
                         uint32_t n_inputs)
@@ -56,7 +60,10 @@ void vt_error_name_node(struct vt_error *err, const struct vt_model *model,
     if (name[0] == '\0' && node->n_outputs > 0 && node->outputs[0] != VT_NO_VALUE) {
         name = vt_model_values(model)[node->outputs[0]].name;
     }
-    if (name[0] != '\0' && strstr(err->text, name) != NULL) {
+    /* As messages show it, without the end that may be cut. */
+    struct vt_quoted shown = vt_plain(name);
+    shown.text[NAME_SHOWN] = '\0';
+    if (name[0] != '\0' && strstr(err->text, shown.text) != NULL) {
         return;
     }
     char text[VT_NODE_TEXT_MAX], shapes[160];
@@ -132,7 +139,8 @@ static enum vt_status take_inputs(struct vt_builder *builder, struct vt_step *st
             char text[VT_NODE_TEXT_MAX];
             return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes its input '%s'",
                                 vt_node_text(builder, step->node, text),
-                                vt_model_values(builder->plan->model)[step->inputs[i]].name);
+                                vt_plain(vt_model_values(builder->plan->model)[step->inputs[i]].name)
+                                    .text);
         }
     }
     return VT_OK;
@@ -227,7 +235,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
             return vt_error_set(builder->err, VT_ERR_UNSUPPORTED,
                                 "%s: only its first output is supported, but '%s' is used too",
                                 vt_node_text(builder, step->node, text),
-                                vt_model_values(plan->model)[step->outputs[i]].name);
+                                vt_plain(vt_model_values(plan->model)[step->outputs[i]].name).text);
         }
     }
     if (step->kind == VT_STEP_VIEW && step->n_outputs > 1) {
@@ -277,7 +285,8 @@ static enum vt_status output_tensors(struct vt_builder *builder, const struct vt
         tensors[i] = tensor_of(builder, program->outputs[i]);
         if (tensors[i] == NULL) {
             return vt_error_set(builder->err, VT_ERR_FORMAT,
-                                "nothing makes output %u of graph '%s'", i, program->graph->name);
+                                "nothing makes output %u of graph '%s'", i,
+                                vt_plain(program->graph->name).text);
         }
     }
     *ret = tensors;

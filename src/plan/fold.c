@@ -6,17 +6,17 @@
  * by all plans. What depends on the shapes of the inputs too (a Shape and what follows from it)
  * belongs to the plan.
  *
- * Not folded: results above RESULT_LIMIT bytes that are more than GROWTH times as large as all
- * inputs together (a ConstantOfShape of gigabytes costs a fill a run, not memory a plan), all
- * beyond TOTAL_LIMIT bytes a plan, and whatever draws random numbers.
+ * Not folded: results that are more than GROWTH times as large as all inputs together, beyond
+ * GROWN_LIMIT bytes a plan (a ConstantOfShape of gigabytes costs a fill a run, not memory a plan),
+ * all beyond TOTAL_LIMIT bytes a plan, and whatever draws random numbers.
  */
 #include <string.h>
 
 #include "plan/internal.h"
 
-#define RESULT_LIMIT ((size_t)64 << 20)
-#define GROWTH       4u
-#define TOTAL_LIMIT  ((size_t)1 << 30)
+#define GROWN_LIMIT ((size_t)64 << 20)
+#define GROWTH      4u
+#define TOTAL_LIMIT ((size_t)1 << 30)
 
 /* One folding under way. */
 struct fold {
@@ -25,6 +25,7 @@ struct fold {
     const struct vt_op *op;
     const uint32_t *inputs;
     bool pure;
+    bool grown; /* the outputs are much larger than the inputs */
     const struct vt_tensor **input_tensors;
     struct vt_tensor *outputs;
 };
@@ -93,7 +94,8 @@ static bool size_outputs(struct fold *fold, size_t input_bytes)
         }
         sum += out->bytes;
     }
-    return (sum <= RESULT_LIMIT || sum / GROWTH <= input_bytes) &&
+    fold->grown = sum / GROWTH > input_bytes;
+    return (!fold->grown || fold->builder->grown_bytes + sum <= GROWN_LIMIT) &&
            fold->builder->folded_bytes + sum <= TOTAL_LIMIT;
 }
 
@@ -201,6 +203,7 @@ static enum vt_status keep_outputs(struct fold *fold)
         }
         out->data = NULL;
         builder->folded_bytes += bytes;
+        builder->grown_bytes += fold->grown ? bytes : 0;
         set_constant(fold, value, kept);
     }
     builder->plan->info.folded_nodes++;
@@ -273,7 +276,7 @@ enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
                        const uint32_t *inputs, bool *ret_folded)
 {
     struct fold fold = {builder, node, vt_op_for(builder->plan->model, node), inputs, true,
-                        NULL,    NULL};
+                        false,   NULL, NULL};
     if (told_by_inference(&fold)) {
         builder->plan->info.folded_nodes++;
         *ret_folded = true;

@@ -191,7 +191,8 @@ struct vt_builder {
     uint32_t n_loops, loop_capacity;
     struct vt_buffer *last_buffer;
     uint32_t positions;
-    size_t folded_bytes;
+    size_t folded_bytes, grown_bytes; /* of folded results; of those larger than their inputs */
+    uint32_t body_walks;              /* of loops */
     struct vt_error *err;
 };
 
@@ -204,6 +205,9 @@ void vt_error_name_node(struct vt_error *err, const struct vt_model *model,
                         const struct vt_node *node, const struct vt_tensor *const *inputs,
                         uint32_t n_inputs);
 enum vt_status vt_out_of_memory(struct vt_error *err);
+/* Whether the node's input can be one number of that type, as far as is known; `role` names it. */
+enum vt_status vt_check_scalar(struct vt_builder *builder, const struct vt_node *node,
+                               uint32_t input, enum vt_dtype dtype, const char *role);
 
 /* The value that `value` stands for. */
 static inline uint32_t vt_resolve(const struct vt_builder *builder, uint32_t value)

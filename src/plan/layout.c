@@ -9,7 +9,9 @@
  * looks at it again; so are the carried values.
  */
 #include <string.h>
+#include <unistd.h>
 
+#include "base/quote.h"
 #include "plan/internal.h"
 #include "plan/memory.h"
 
@@ -412,6 +414,36 @@ static void join_program(struct vt_builder *builder, const struct vt_program *pr
 /* --- the arena
  * ----------------------------------------------------------------------------------------- */
 
+/* All memory of this machine; 0 when that is not known. */
+static size_t machine_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : 0;
+}
+
+/* The values do not fit: names the largest of them. */
+static enum vt_status too_large_for(struct vt_builder *builder, size_t machine,
+                                    enum vt_status status)
+{
+    uint32_t largest = VT_NO_VALUE;
+    size_t most = 0;
+    for (uint32_t i = 0; i < builder->n_values; i++) {
+        const struct vt_buffer *buffer = builder->values[i].buffer;
+        if (buffer != NULL && !buffer->grows && buffer->capacity > most) {
+            most = buffer->capacity;
+            largest = i;
+        }
+    }
+    const char *name =
+        largest != VT_NO_VALUE ? vt_model_values(builder->plan->model)[largest].name : "";
+    return vt_error_set(builder->err, status,
+                        "%s: the values of the model need %zu MiB of memory for inputs of this "
+                        "size, '%s' alone %zu MiB; this machine has %zu MiB: try a smaller batch "
+                        "or shape",
+                        vt_model_name(builder->plan->model), builder->plan->info.arena_bytes >> 20,
+                        vt_plain(name).text, most >> 20, machine >> 20);
+}
+
 static enum vt_status allocate(struct vt_builder *builder)
 {
     struct vt_plan *plan = builder->plan;
@@ -437,12 +469,11 @@ static enum vt_status allocate(struct vt_builder *builder)
     if (status != VT_OK) {
         return status;
     }
-    plan->arena = vt_alloc(plan->info.arena_bytes);
+    size_t machine = machine_bytes();
+    bool too_large = machine > 0 && plan->info.arena_bytes > machine;
+    plan->arena = too_large ? NULL : vt_alloc(plan->info.arena_bytes);
     if (plan->arena == NULL) {
-        return vt_error_set(builder->err, VT_ERR_MEMORY,
-                            "out of memory: the values of the model need %zu MiB for inputs of "
-                            "this size; try a smaller batch or shape",
-                            plan->info.arena_bytes >> 20);
+        return too_large_for(builder, machine, too_large ? VT_ERR_LIMIT : VT_ERR_MEMORY);
     }
     at = 0;
     for (struct vt_buffer *buffer = plan->buffers; buffer != NULL; buffer = buffer->next) {

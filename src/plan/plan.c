@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "plan/internal.h"
 
 /* --- making
@@ -36,7 +37,7 @@ static enum vt_status check_input(const struct vt_model *model, uint32_t index, 
                       given, sizeof(given));
         return vt_error_set(
             err, VT_ERR_USAGE, "%s: input %u '%s' must be %s %s, but is given as %s %s",
-            vt_model_name(model), index, declared->name, vt_dtype_name(declared->dtype), wanted,
+            vt_model_name(model), index, vt_plain(declared->name).text, vt_dtype_name(declared->dtype), wanted,
             vt_dtype_name(input->dtype), given);
     }
     return VT_OK;
@@ -103,6 +104,21 @@ static enum vt_status set_constants(struct vt_builder *builder)
     return VT_OK;
 }
 
+/* What the file declares about an output's type is what users are told: it must be so. */
+static enum vt_status check_output(struct vt_builder *builder, uint32_t index, enum vt_dtype dtype)
+{
+    const struct vt_model *model = builder->plan->model;
+    const struct vt_value *declared =
+        &vt_model_values(model)[vt_model_graph(model)->outputs[index]];
+    if (declared->dtype == VT_UNDEFINED || dtype == VT_UNDEFINED || declared->dtype == dtype) {
+        return VT_OK;
+    }
+    return vt_error_set(builder->err, VT_ERR_FORMAT,
+                        "%s: output %u '%s' is declared as %s, but is computed as %s",
+                        vt_model_name(model), index, vt_plain(declared->name).text,
+                        vt_dtype_name(declared->dtype), vt_dtype_name(dtype));
+}
+
 static enum vt_status set_outputs(struct vt_builder *builder)
 {
     struct vt_plan *plan = builder->plan;
@@ -115,11 +131,16 @@ static enum vt_status set_outputs(struct vt_builder *builder)
     plan->n_outputs = program->n_outputs;
     for (uint32_t i = 0; i < program->n_outputs; i++) {
         const struct vt_build_value *value = &builder->values[program->outputs[i]];
+        enum vt_status status = check_output(builder, i, value->info.dtype);
+        if (status != VT_OK) {
+            return status;
+        }
         plan->outputs[i].tensor = value->info.value != NULL ? value->info.value : value->tensor;
         if (plan->outputs[i].tensor == NULL) {
             return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
                                 vt_model_name(plan->model),
-                                vt_model_values(plan->model)[program->outputs[i]].name);
+                                vt_plain(vt_model_values(plan->model)[program->outputs[i]].name)
+                                    .text);
         }
         if (value->info.value == NULL && (value->graph_input || value->may_be_input)) {
             struct vt_buffer *copy = vt_arena_calloc(&plan->memory, 1, sizeof(*copy));

@@ -164,6 +164,31 @@ static enum vt_status inline_branch(struct vt_builder *builder, struct vt_progra
     return VT_OK;
 }
 
+enum vt_status vt_check_scalar(struct vt_builder *builder, const struct vt_node *node,
+                               uint32_t input, enum vt_dtype dtype, const char *role)
+{
+    uint32_t value = vt_resolve(builder, node->inputs[input]);
+    char text[VT_NODE_TEXT_MAX], shape[64];
+    if (value == VT_NO_VALUE) {
+        return VT_OK;
+    }
+    const struct vt_shape_info *info = &builder->values[value].info;
+    bool fits = info->dtype == VT_UNDEFINED || info->dtype == dtype;
+    if (info->rank != VT_RANK_UNKNOWN) {
+        for (uint32_t d = 0; d < info->rank; d++) {
+            fits = fits && (info->dim[d] < 0 || info->dim[d] == 1);
+        }
+        vt_shape_text(info->dim, info->rank, NULL, shape, sizeof(shape));
+    }
+    if (fits) {
+        return VT_OK;
+    }
+    return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: its %s must be one %s, but is %s %s",
+                        vt_node_text(builder, node, text), role, vt_dtype_name(dtype),
+                        vt_dtype_name(info->dtype),
+                        info->rank != VT_RANK_UNKNOWN ? shape : "of any shape");
+}
+
 /* What is known about a value that is either `a` or `b`. */
 static void merge_info(const struct vt_shape_info *a, const struct vt_shape_info *b,
                        struct vt_shape_info *ret)
@@ -230,8 +255,8 @@ static enum vt_status walk_branches(struct vt_builder *builder, const struct vt_
     return status;
 }
 
-static void infer_if(struct vt_builder *builder, const struct vt_node *node,
-                     const struct vt_if *branches)
+static enum vt_status infer_if(struct vt_builder *builder, const struct vt_node *node,
+                               const struct vt_if *branches)
 {
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         if (node->outputs[i] == VT_NO_VALUE) {
@@ -244,11 +269,21 @@ static void infer_if(struct vt_builder *builder, const struct vt_node *node,
                 info[b] = &builder->values[programs[b]->outputs[i]].info;
             }
         }
+        if (info[0] != NULL && info[1] != NULL && info[0]->dtype != VT_UNDEFINED &&
+            info[1]->dtype != VT_UNDEFINED && info[0]->dtype != info[1]->dtype) {
+            char text[VT_NODE_TEXT_MAX];
+            return vt_error_set(builder->err, VT_ERR_FORMAT,
+                                "%s: its output %u is of type %s in then_branch and %s in "
+                                "else_branch",
+                                vt_node_text(builder, node, text), i,
+                                vt_dtype_name(info[0]->dtype), vt_dtype_name(info[1]->dtype));
+        }
         struct vt_build_value *value = &builder->values[node->outputs[i]];
         merge_info(info[0] != NULL ? info[0] : info[1], info[1] != NULL ? info[1] : info[0],
                    &value->info);
         value->pure = false;
     }
+    return VT_OK;
 }
 
 static enum vt_status walk_if(struct vt_builder *builder, struct vt_program *program,
@@ -258,6 +293,9 @@ static enum vt_status walk_if(struct vt_builder *builder, struct vt_program *pro
     enum vt_status status = branch_of(builder, node, "then_branch", &then_graph);
     if (status == VT_OK) {
         status = branch_of(builder, node, "else_branch", &else_graph);
+    }
+    if (status == VT_OK) {
+        status = vt_check_scalar(builder, node, 0, VT_BOOL, "condition");
     }
     if (status != VT_OK) {
         return status;
@@ -281,8 +319,7 @@ static enum vt_status walk_if(struct vt_builder *builder, struct vt_program *pro
         return VT_ERR_MEMORY;
     }
     step->branches = branches;
-    infer_if(builder, node, branches);
-    return VT_OK;
+    return infer_if(builder, node, branches);
 }
 
 static enum vt_status walk_nodes(struct vt_builder *builder, const struct vt_graph *graph,

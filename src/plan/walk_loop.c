@@ -10,6 +10,9 @@
 
 /* More passes than a body needs that is meant well; then nothing is assumed any more. */
 #define MAX_PASSES 8
+/* Walks over bodies, all loops of a model taken together, after which nothing is assumed from the
+ * start: loops in loops whose assumptions fail would each double the walks of those inside. */
+#define MAX_WALKS 2048u
 
 static bool true_value = true;
 static const struct vt_tensor true_tensor = {
@@ -74,6 +77,14 @@ static enum vt_status check_body(struct vt_builder *builder, const struct vt_nod
     return VT_OK;
 }
 
+/* Leaves the type alone, which never changes. */
+static void assume_nothing(struct vt_shape_info *info)
+{
+    enum vt_dtype dtype = info->dtype;
+    vt_shape_unknown(info);
+    info->dtype = dtype;
+}
+
 /*
  * Weakens what is assumed about the carried value `assumed` to what also fits `found`. True when
  * it already did.
@@ -84,9 +95,7 @@ static bool weaken(struct vt_shape_info *assumed, const struct vt_shape_info *fo
         return true;
     }
     if (found->rank != assumed->rank) {
-        enum vt_dtype dtype = assumed->dtype;
-        vt_shape_unknown(assumed);
-        assumed->dtype = dtype;
+        assume_nothing(assumed);
         return false;
     }
     bool held = true;
@@ -123,6 +132,9 @@ static void assume_start(struct vt_builder *builder, const struct vt_node *node,
         } else {
             inside->info = builder->values[vt_resolve(builder, node->inputs[i])].info;
             drop_bounds(&inside->info);
+            if (builder->body_walks > MAX_WALKS) {
+                assume_nothing(&inside->info);
+            }
         }
     }
 }
@@ -132,10 +144,13 @@ static enum vt_status settle(struct vt_builder *builder, const struct vt_node *n
                              const struct vt_graph *body, struct vt_program **ret_program)
 {
     uint32_t condition = vt_resolve(builder, node->inputs[1]);
-    assume_start(builder, node, body, condition == VT_NO_VALUE || is_true(builder, condition));
+    bool may_last = builder->body_walks <= MAX_WALKS;
+    assume_start(builder, node, body,
+                 may_last && (condition == VT_NO_VALUE || is_true(builder, condition)));
     for (uint32_t pass = 0;; pass++) {
         uint32_t folded = builder->plan->info.folded_nodes;
         struct vt_program *program = NULL;
+        builder->body_walks++;
         enum vt_status status = vt_walk(builder, body, &program);
         if (status != VT_OK) {
             return status;
@@ -157,10 +172,8 @@ static enum vt_status settle(struct vt_builder *builder, const struct vt_node *n
                                     vt_dtype_name(assumed->dtype), vt_dtype_name(found->dtype));
             }
             held = weaken(assumed, found) && held;
-            if (!held && pass >= MAX_PASSES) {
-                enum vt_dtype dtype = assumed->dtype;
-                vt_shape_unknown(assumed);
-                assumed->dtype = dtype;
+            if (!held && (pass >= MAX_PASSES || builder->body_walks > MAX_WALKS)) {
+                assume_nothing(assumed);
             }
         }
         if (held) {
@@ -208,6 +221,13 @@ enum vt_status vt_walk_loop(struct vt_builder *builder, struct vt_program *progr
 {
     const struct vt_graph *body = NULL;
     enum vt_status status = check_body(builder, node, &body);
+    if (status != VT_OK) {
+        return status;
+    }
+    status = vt_check_scalar(builder, node, 0, VT_I64, "trip count");
+    if (status == VT_OK) {
+        status = vt_check_scalar(builder, node, 1, VT_BOOL, "condition");
+    }
     if (status != VT_OK) {
         return status;
     }

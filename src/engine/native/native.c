@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/quote.h"
 #include "base/topology.h"
 #include "engine/settings.h"
 
@@ -62,6 +63,33 @@ static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, 
     return status;
 }
 
+/* No request could ever give such an input. */
+static enum vt_status check_inputs(const struct vt_engine_model *item, struct vt_error *err)
+{
+    for (uint32_t i = 0; i < item->signature.n_inputs; i++) {
+        const struct vt_port *port = &item->signature.inputs[i];
+        const char *model = vt_model_name(item->model);
+        int64_t dim[VT_RANK_MAX];
+        size_t bytes = 0;
+        if (vt_dtype_bytes(port->dtype) == 0) {
+            return vt_error_set(err, VT_ERR_UNSUPPORTED,
+                                "%s: input %s is of type %s, which the native engine does not take",
+                                model, vt_quote(port->name).text, vt_dtype_name(port->dtype));
+        }
+        for (uint32_t d = 0; d < port->rank; d++) {
+            dim[d] = port->dim[d] >= 0 ? port->dim[d] : 1;
+        }
+        if (!vt_shape_bytes(port->dtype, dim, port->rank, &bytes)) {
+            char shape[96];
+            return vt_error_set(
+                err, VT_ERR_LIMIT, "%s: input %s of %s %s is larger than memory can be", model,
+                vt_quote(port->name).text, vt_dtype_name(port->dtype),
+                vt_shape_text(port->dim, port->rank, port->symbol, shape, sizeof(shape)));
+        }
+    }
+    return VT_OK;
+}
+
 /*
  * Finds out at once what the model cannot do: an operator without a kernel is an error of open(),
  * and a model whose batch is open by its signature but fixed by its nodes takes one sample.
@@ -70,6 +98,10 @@ static enum vt_status probe_graph(struct vt_native_engine *engine, uint32_t grap
                                   struct vt_error *err)
 {
     const struct vt_engine_model *item = &engine->models.items[graph];
+    enum vt_status fit = check_inputs(item, err);
+    if (fit != VT_OK) {
+        return fit;
+    }
     struct vt_tensor *inputs = vt_calloc((size_t)item->signature.n_inputs + 1, sizeof(*inputs));
     if (inputs == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for opening the model");

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/quote.h"
 #include "kernels/convert/convert.h"
 
 enum vt_status vt_op_fail(const struct vt_op_context *ctx, enum vt_status status, const char *fmt,
@@ -13,7 +14,7 @@ enum vt_status vt_op_fail(const struct vt_op_context *ctx, enum vt_status status
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return vt_error_set(ctx->err, status, "node '%s' (%s, opset %lld): %s", ctx->node->name,
+    return vt_error_set(ctx->err, status, "node '%s' (%s, opset %lld): %s", vt_plain(ctx->node->name).text,
                         ctx->node->op, (long long)ctx->node->opset, text);
 }
 
