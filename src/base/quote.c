@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/quote.h"
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -11,8 +11,7 @@
 static bool is_control(const char *text, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)text;
-    return bytes == 1 ? at[0] < 0x20 || at[0] == 0x7f
-                      : bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+    return bytes == 1 ? at[0] < 0x20 || at[0] == 0x7f : bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0;
 }
 
 char *vt_tame(char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text from outside, made fit for one line of a message: control characters and what is no UTF-8
- * replaced, length bounded, cut between characters. Passing vt_quote(…).text to a function is fine: it lives until
- * the end of the full expression.
+ * replaced, length bounded, cut between characters. Passing vt_quote(…).text to a function is fine:
+ * it lives until the end of the full expression.
  */
 #ifndef VT_BASE_QUOTE_H
 #define VT_BASE_QUOTE_H

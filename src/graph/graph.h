@@ -103,7 +103,7 @@ struct vt_import_limits {
     uint32_t max_depth; /* of nested messages and subgraphs */
     uint32_t max_nodes;
     uint32_t max_values;
-    size_t max_metadata_bytes; /* memory for everything but weights */
+    size_t max_metadata_bytes; /* memory for everything but weights; small files get less */
 };
 
 /*

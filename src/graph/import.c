@@ -206,10 +206,11 @@ static enum vt_status check_versions(struct vt_import *import)
 
     /* 0: the file does not say; nothing depends on it. */
     if (ir < 0 || ir > VT_IR_MAX) {
-        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
-                              "uses IR version %lld; 1 to %d are supported (export it again with an "
-                              "older version of onnx)",
-                              (long long)ir, VT_IR_MAX);
+        return vt_import_fail(
+            import, VT_ERR_UNSUPPORTED,
+            "uses IR version %lld; 1 to %d are supported (export it again with an "
+            "older version of onnx)",
+            (long long)ir, VT_IR_MAX);
     }
     if (opset == 0) {
         return vt_import_fail(import, VT_ERR_UNSUPPORTED,
@@ -256,10 +257,9 @@ static struct vt_import_limits with_defaults(const struct vt_import_limits *give
     limits.max_nodes = limits.max_nodes != 0 ? limits.max_nodes : DEFAULT_NODES;
     limits.max_values = limits.max_values != 0 ? limits.max_values : DEFAULT_VALUES;
     if (limits.max_metadata_bytes == 0) {
-        limits.max_metadata_bytes =
-            size < (DEFAULT_METADATA - METADATA_FLOOR) / METADATA_A_BYTE
-                ? METADATA_FLOOR + size * METADATA_A_BYTE
-                : DEFAULT_METADATA;
+        limits.max_metadata_bytes = size < (DEFAULT_METADATA - METADATA_FLOOR) / METADATA_A_BYTE
+                                        ? METADATA_FLOOR + size * METADATA_A_BYTE
+                                        : DEFAULT_METADATA;
     }
     return limits;
 }

@@ -225,11 +225,11 @@ static enum vt_status take_input(struct vt_import *import, const struct vt_scope
                                   "these are not supported",
                                   vt_quote(declared.name).text);
         }
-        return vt_import_fail(
-            import, VT_ERR_UNSUPPORTED,
-            "input %s has the element type %s (%lld), which is not supported",
-            vt_quote(declared.name).text, vt_import_type_name(declared.other_type),
-            (long long)declared.other_type);
+        return vt_import_fail(import, VT_ERR_UNSUPPORTED,
+                              "input %s has the element type %s (%lld), which is not supported",
+                              vt_quote(declared.name).text,
+                              vt_import_type_name(declared.other_type),
+                              (long long)declared.other_type);
     }
     if (declared.too_deep) {
         return vt_import_fail(import, VT_ERR_LIMIT,
@@ -397,10 +397,10 @@ static enum vt_status finish_nodes(struct graph_pass *pass, uint32_t n_raw)
     }
     for (uint32_t i = 0; i < pass->graph->n_outputs; i++) {
         if (import->origins[pass->graph->outputs[i]].list != NULL) {
-            return vt_import_fail(import, VT_ERR_UNSUPPORTED,
-                                  "output %s of a graph is a sequence, which is not supported",
-                                  vt_quote(import->model->values[pass->graph->outputs[i]].name)
-                                      .text);
+            return vt_import_fail(
+                import, VT_ERR_UNSUPPORTED,
+                "output %s of a graph is a sequence, which is not supported",
+                vt_quote(import->model->values[pass->graph->outputs[i]].name).text);
         }
     }
     struct vt_node *nodes =

@@ -95,7 +95,7 @@ static enum vt_status numbers_of(const struct sequence *s, uint32_t i, int64_t *
 static enum vt_status position_of(const struct sequence *s, uint32_t i, uint32_t n, bool at_end,
                                   uint32_t fallback, uint32_t *ret)
 {
-    int64_t numbers[PARTS_MAX], count = 0;
+    int64_t numbers[PARTS_MAX] = {0}, count = 0;
     if (input_of(s, i) == VT_NO_VALUE) {
         *ret = fallback;
         return fallback < n || at_end ? VT_OK : fail(s, VT_ERR_FORMAT, "its sequence is empty");

@@ -283,7 +283,8 @@ enum vt_status vt_operator_check(const struct vt_node *node, struct vt_error *er
     }
     /* Of a list of inputs none may be missing. */
     const uint32_t needed = op->max_inputs == UINT32_MAX ? node->n_inputs : op->min_inputs;
-    for (uint32_t i = 0; op->infer != NULL && i < needed; i++) {
+    const bool counts = op->infer != NULL || vt_import_is_sequence(op->name);
+    for (uint32_t i = 0; counts && i < needed; i++) {
         if (node->inputs[i] == VT_NO_VALUE) {
             return vt_error_set(err, VT_ERR_FORMAT, "input %u is omitted but needed", i);
         }

@@ -137,10 +137,10 @@ static enum vt_status take_inputs(struct vt_builder *builder, struct vt_step *st
         step->input_tensors[i] = tensor_of(builder, step->inputs[i]);
         if (step->inputs[i] != VT_NO_VALUE && step->input_tensors[i] == NULL) {
             char text[VT_NODE_TEXT_MAX];
-            return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes its input '%s'",
-                                vt_node_text(builder, step->node, text),
-                                vt_plain(vt_model_values(builder->plan->model)[step->inputs[i]].name)
-                                    .text);
+            return vt_error_set(
+                builder->err, VT_ERR_FORMAT, "%s: nothing makes its input '%s'",
+                vt_node_text(builder, step->node, text),
+                vt_plain(vt_model_values(builder->plan->model)[step->inputs[i]].name).text);
         }
     }
     return VT_OK;

@@ -275,8 +275,8 @@ static bool told_by_inference(const struct fold *fold)
 enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
                        const uint32_t *inputs, bool *ret_folded)
 {
-    struct fold fold = {builder, node, vt_op_for(builder->plan->model, node), inputs, true,
-                        false,   NULL, NULL};
+    struct fold fold = {builder, node, vt_op_for(builder->plan->model, node), inputs, true, false,
+                        NULL,    NULL};
     if (told_by_inference(&fold)) {
         builder->plan->info.folded_nodes++;
         *ret_folded = true;

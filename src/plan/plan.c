@@ -37,8 +37,8 @@ static enum vt_status check_input(const struct vt_model *model, uint32_t index, 
                       given, sizeof(given));
         return vt_error_set(
             err, VT_ERR_USAGE, "%s: input %u '%s' must be %s %s, but is given as %s %s",
-            vt_model_name(model), index, vt_plain(declared->name).text, vt_dtype_name(declared->dtype), wanted,
-            vt_dtype_name(input->dtype), given);
+            vt_model_name(model), index, vt_plain(declared->name).text,
+            vt_dtype_name(declared->dtype), wanted, vt_dtype_name(input->dtype), given);
     }
     return VT_OK;
 }
@@ -137,10 +137,10 @@ static enum vt_status set_outputs(struct vt_builder *builder)
         }
         plan->outputs[i].tensor = value->info.value != NULL ? value->info.value : value->tensor;
         if (plan->outputs[i].tensor == NULL) {
-            return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
-                                vt_model_name(plan->model),
-                                vt_plain(vt_model_values(plan->model)[program->outputs[i]].name)
-                                    .text);
+            return vt_error_set(
+                builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
+                vt_model_name(plan->model),
+                vt_plain(vt_model_values(plan->model)[program->outputs[i]].name).text);
         }
         if (value->info.value == NULL && (value->graph_input || value->may_be_input)) {
             struct vt_buffer *copy = vt_arena_calloc(&plan->memory, 1, sizeof(*copy));

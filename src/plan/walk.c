@@ -275,8 +275,8 @@ static enum vt_status infer_if(struct vt_builder *builder, const struct vt_node 
             return vt_error_set(builder->err, VT_ERR_FORMAT,
                                 "%s: its output %u is of type %s in then_branch and %s in "
                                 "else_branch",
-                                vt_node_text(builder, node, text), i,
-                                vt_dtype_name(info[0]->dtype), vt_dtype_name(info[1]->dtype));
+                                vt_node_text(builder, node, text), i, vt_dtype_name(info[0]->dtype),
+                                vt_dtype_name(info[1]->dtype));
         }
         struct vt_build_value *value = &builder->values[node->outputs[i]];
         merge_info(info[0] != NULL ? info[0] : info[1], info[1] != NULL ? info[1] : info[0],

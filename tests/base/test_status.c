@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vt_test.h"
 
+#include "base/quote.h"
 #include "vatio/status.h"
 
 static void names_texts_and_exit_codes_come_from_the_list(void **state)
@@ -50,6 +51,29 @@ static void a_prefix_says_where(void **state)
     assert_string_equal(err.text, "file a.ini:3: bad number");
 }
 
+/* Names come from files: they may hold anything. */
+static void an_error_is_one_line_of_utf8(void **state)
+{
+    (void)state;
+    char half[VT_ERROR_TEXT_MAX + 8];
+    struct vt_error err = VT_ERROR_INIT;
+    vt_error_set(&err, VT_ERR_FORMAT, "node %s", "a\r\n\x1b[31m\x7f\xc2\x9b\xff\xc0\x80 \xc3\xa9");
+    assert_string_equal(err.text, "node a???[31m????? \xc3\xa9");
+    vt_error_prefix(&err, "%s", "b\nc");
+    assert_string_equal(err.text, "b?c: node a???[31m????? \xc3\xa9");
+    /* A character that the end cuts through. */
+    memset(half, 'x', VT_ERROR_TEXT_MAX - 2);
+    memcpy(half + VT_ERROR_TEXT_MAX - 2, "\xc3\xa9", 3);
+    err = (struct vt_error)VT_ERROR_INIT;
+    vt_error_set(&err, VT_ERR_FORMAT, "%s", half);
+    assert_int_equal(strlen(err.text), VT_ERROR_TEXT_MAX - 1);
+    assert_int_equal(err.text[VT_ERROR_TEXT_MAX - 2], '?');
+    assert_string_equal(vt_quote("\xff\xc2\x9b\xe2\x82\xac\n").text, "\"??\xe2\x82\xac?\"");
+    memcpy(half + 72, "\xe2\x82\xac rest", 9);
+    const struct vt_quoted cut = vt_quote(half);
+    assert_string_equal(cut.text + strlen(cut.text) - 5, "x...\"");
+}
+
 static void a_long_text_is_cut_and_terminated(void **state)
 {
     (void)state;
@@ -73,6 +97,7 @@ int main(void)
         cmocka_unit_test(failures_are_negative),
         cmocka_unit_test(the_first_error_wins),
         cmocka_unit_test(a_prefix_says_where),
+        cmocka_unit_test(an_error_is_one_line_of_utf8),
         cmocka_unit_test(a_long_text_is_cut_and_terminated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,9 @@ enum vt_status vt_op_fail(const struct vt_op_context *ctx, enum vt_status status
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return vt_error_set(ctx->err, status, "node '%s' (%s, opset %lld): %s", vt_plain(ctx->node->name).text,
-                        ctx->node->op, (long long)ctx->node->opset, text);
+    return vt_error_set(ctx->err, status, "node '%s' (%s, opset %lld): %s",
+                        vt_plain(ctx->node->name).text, ctx->node->op, (long long)ctx->node->opset,
+                        text);
 }
 
 enum vt_status vt_op_fail_type(const struct vt_op_context *ctx, const struct vt_tensor *tensor)

@@ -51,11 +51,11 @@ static const struct vt_allocator counted = {counted_alloc, counted_free, NULL};
 
 static char now_running[160];
 
-static void too_slow(int number)
+/* Says which model it was: SIGALRM is the time limit, everything else a crash. */
+static void stopped(int number)
 {
-    static const char text[] = "takes too long: ";
-    (void)number;
-    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ||
+    const char *text = number == SIGALRM ? "takes too long: " : "crashes: ";
+    if (write(STDERR_FILENO, text, strlen(text)) < 0 ||
         write(STDERR_FILENO, now_running, strlen(now_running)) < 0 ||
         write(STDERR_FILENO, "\n", 1) < 0) {
         _exit(3);
@@ -75,7 +75,11 @@ static void complain(const char *kind, const char *problem, const char *text)
 /* Bytes of the character of UTF-8 at `text`, 0 when it is none. */
 static size_t utf8_bytes(const unsigned char *text)
 {
-    size_t n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    size_t n = text[0] < 0x80   ? 1
+               : text[0] < 0xc2 ? 0
+               : text[0] < 0xe0 ? 2
+               : text[0] < 0xf0 ? 3
+                                : 4;
     for (size_t i = 1; i < n; i++) {
         if ((text[i] & 0xc0) != 0x80) {
             return 0;
@@ -103,7 +107,20 @@ static void check_line(const char *kind, const char *text)
 /* --- opening -------------------------------------------------------------------------------------
  */
 
-static bool run_zeroes(void *engine, struct vt_error *err)
+/* Zeroes, or numbers without sense: indices out of range, lengths below 0, infinities. */
+static void fill(struct vt_tensor *tensor, bool wild)
+{
+    uint8_t *bytes = calloc(tensor->bytes + 1, 1);
+    uint32_t seed = 1;
+    assert_non_null(bytes);
+    for (size_t i = 0; wild && i < tensor->bytes; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        bytes[i] = (uint8_t)(tensor->dtype == VT_BOOL ? seed >> 31 : seed >> 24);
+    }
+    tensor->data = bytes;
+}
+
+static bool run_once(void *engine, bool wild, struct vt_error *err)
 {
     const struct vt_native_engine *native = engine;
     const struct vt_signature *signature = &native->models.items[0].signature;
@@ -118,8 +135,7 @@ static bool run_zeroes(void *engine, struct vt_error *err)
     void *lane = NULL;
     if (runs && vt_native_engine.lane_open(engine, 0, err, &lane) == VT_OK) {
         for (uint32_t i = 0; i < signature->n_inputs; i++) {
-            inputs[i].data = calloc(inputs[i].bytes + 1, 1);
-            assert_non_null(inputs[i].data);
+            fill(&inputs[i], wild);
         }
         const struct vt_request request = {
             .id = 1, .samples = 1, .inputs = inputs, .n_inputs = signature->n_inputs};
@@ -139,23 +155,27 @@ static bool run_zeroes(void *engine, struct vt_error *err)
     return runs;
 }
 
-/* Opens the model and runs it where that was asked for and its inputs are known. */
-static enum vt_status open_model(const char *kind, const struct vt_graph_source *source, bool run,
-                                 bool *ret_opened, bool *ret_ran, struct vt_error *err)
+/* Opens the model and, where its inputs are known, runs it: with zeroes, then with wild numbers. */
+static enum vt_status open_model(const char *kind, const struct vt_graph_source *source,
+                                 unsigned runs, bool *ret_opened, bool *ret_ran,
+                                 struct vt_error *err)
 {
     const struct vt_bundle bundle = {source, 1};
     const struct vt_engine_config config = {
         .struct_size = sizeof(config), .threads = 1, .lanes = 1, .max_batch = 1};
     void *engine = NULL;
     (void)snprintf(now_running, sizeof(now_running), "%s", kind);
-    (void)signal(SIGALRM, too_slow);
+    (void)signal(SIGALRM, stopped);
+    (void)signal(SIGSEGV, stopped);
+    (void)signal(SIGFPE, stopped);
     memory.largest = memory.live = memory.peak = 0;
     struct vt_allocator before = vt_allocator_set(&counted);
     (void)alarm(TIME_LIMIT_S);
     enum vt_status status = vt_native_engine.open(&bundle, &config, err, &engine);
     *ret_opened = status == VT_OK;
     if (*ret_opened) {
-        *ret_ran = run && run_zeroes(engine, err);
+        *ret_ran = runs >= 1 && run_once(engine, false, err);
+        *ret_ran = *ret_ran && (runs < 2 || run_once(engine, true, err));
         vt_native_engine.close(engine);
     }
     (void)alarm(0);
@@ -171,8 +191,8 @@ static enum vt_status open_model(const char *kind, const struct vt_graph_source 
 
 struct vt_graph_source source_of(const struct pb *bytes)
 {
-    return (struct vt_graph_source){.name = "bad.onnx", .bytes = bytes->bytes,
-                                    .n_bytes = bytes->size};
+    return (struct vt_graph_source){
+        .name = "bad.onnx", .bytes = bytes->bytes, .n_bytes = bytes->size};
 }
 
 void refused_source(const char *kind, const struct vt_graph_source *source, const char *what,
@@ -186,7 +206,7 @@ void refused_source(const char *kind, const struct vt_graph_source *source, cons
         tally.kinds++;
         (void)snprintf(last, sizeof(last), "%s", kind);
     }
-    enum vt_status status = open_model(kind, source, true, &opened, &ran, &err);
+    enum vt_status status = open_model(kind, source, 1, &opened, &ran, &err);
     if (status == VT_OK) {
         complain(kind, "is accepted", "");
         return;
@@ -222,7 +242,7 @@ void opens_or_is_refused(const char *kind, const struct pb *bytes)
     struct vt_error err = VT_ERROR_INIT;
     bool opened = false, ran = false;
     tally.mutations++;
-    enum vt_status status = open_model(kind, &source, !has_loop(bytes), &opened, &ran, &err);
+    enum vt_status status = open_model(kind, &source, has_loop(bytes) ? 0 : 2, &opened, &ran, &err);
     tally.opened += opened ? 1 : 0;
     tally.ran += ran ? 1 : 0;
     if (status != VT_OK) {

@@ -58,9 +58,9 @@ static void make_folders(void)
 static void remove_folders(void)
 {
     static const char *const names[] = {
-        "in/m.onnx", "in/data",   "in/empty", "in/short", "in/closed",   "in/pipe", "in/link",
-        "in/second", "in/up",     "in/beside", "in/round", "in/dangling", "in/zero", "in/self",
-        "in/sub",    "in2/secret", "in2",      "in",       "secret"};
+        "in/m.onnx", "in/data",    "in/empty",  "in/short", "in/closed",   "in/pipe", "in/link",
+        "in/second", "in/up",      "in/beside", "in/round", "in/dangling", "in/zero", "in/self",
+        "in/sub",    "in2/secret", "in2",       "in",       "secret"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         (void)remove(path_of(names[i]));
     }
@@ -148,8 +148,8 @@ static void locations(void)
     assert_non_null(name);
     memset(name, 'n', (1 << 20) - 1);
     name[(1 << 20) - 1] = '\0';
-    refused_file("external: a location of a megabyte",
-                 model_of(external_tensor(name, NULL, NULL)), "nnn");
+    refused_file("external: a location of a megabyte", model_of(external_tensor(name, NULL, NULL)),
+                 "nnn");
     free(name);
     if (geteuid() != 0) {
         refused_file("external: a file that may not be read",

@@ -99,8 +99,7 @@ static void names(void)
     add(&graph, OX_INPUT, info);
     refused("an input whose type is cut off", closed(graph, "x"), "byte", "bad.onnx");
     graph = with_inputs();
-    add(&graph, OX_INPUT,
-        ox_value("i", VT_F32, 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}));
+    add(&graph, OX_INPUT, ox_value("i", VT_F32, 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}));
     refused("an input of 9 dimensions", closed(graph, "x"), "dimensions", "\"i\"");
     graph = with_inputs();
     add(&graph, OX_OUTPUT, ox_value("x", VT_F32, 1, (int64_t[]){4}));
@@ -216,8 +215,7 @@ static void long_names(void)
 
 static void cycles(void)
 {
-    refused("a node that needs itself", one(ox_node("Add", "x y", "y")), "cycle of 1",
-            "bad_node");
+    refused("a node that needs itself", one(ox_node("Add", "x y", "y")), "cycle of 1", "bad_node");
     refused("two nodes that need each other",
             two(ox_node("Add", "x b", "y"), ox_node("Relu", "y", "b")), "cycle of 2", "bad_node");
     struct pb graph = with_inputs();
@@ -318,9 +316,8 @@ static void branches(void)
     refused("a branch with two outputs", one(if_of("c", branch_of("x", 2), branch_of("x", 1))),
             "output", "bad_node");
     refused("empty branches", one(if_of("c", empty(), empty())), "output", "bad_node");
-    refused("a branch that names nothing", one(if_of("c", branch_of("ghost", 1),
-                                                     branch_of("x", 1))),
-            "\"ghost\"", "Identity");
+    refused("a branch that names nothing",
+            one(if_of("c", branch_of("ghost", 1), branch_of("x", 1))), "\"ghost\"", "Identity");
     branch = branch_of("x", 1);
     add(&branch, OX_INPUT, ox_value("i", VT_F32, -1, NULL));
     refused("a branch with an input", one(if_of("c", branch, branch_of("x", 1))), "input",
@@ -345,7 +342,11 @@ static struct pb loop_of(const char *inputs, const char *outputs, int n_inputs, 
         char name[16];
         (void)snprintf(name, sizeof(name), "b%d", i);
         add(&body, OX_INPUT,
-            ox_value(name, i == 0 ? VT_I64 : i == 1 ? VT_BOOL : VT_F32, i < 2 ? 0 : -1, NULL));
+            ox_value(name,
+                     i == 0   ? VT_I64
+                     : i == 1 ? VT_BOOL
+                              : VT_F32,
+                     i < 2 ? 0 : -1, NULL));
     }
     add(&body, OX_NODE, ox_node("Identity", "c", "go_on"));
     add(&body, OX_NODE, ox_node("Relu", "x", "r"));
@@ -359,21 +360,18 @@ static struct pb loop_of(const char *inputs, const char *outputs, int n_inputs, 
 static void loops(void)
 {
     refused("a Loop without a body", one(ox_node("Loop", "n c x", "y")), "body", "bad_node");
-    refused("a body with too few inputs", one(loop_of("n c x", "y", 2, 2)), "2 inputs",
-            "bad_node");
+    refused("a body with too few inputs", one(loop_of("n c x", "y", 2, 2)), "2 inputs", "bad_node");
     refused("a body with too many inputs", one(loop_of("n c x", "y", 4, 2)), "4 inputs",
             "bad_node");
     refused("a body without outputs", one(loop_of("n c x", "y", 3, 0)), "outputs", "bad_node");
-    refused("a body with too few outputs", one(loop_of("n c x", "y", 3, 1)), "outputs",
-            "bad_node");
+    refused("a body with too few outputs", one(loop_of("n c x", "y", 3, 1)), "outputs", "bad_node");
     refused("a body with too many outputs", one(loop_of("n c x", "y", 3, 4)), "outputs",
             "bad_node");
     refused("a body of nothing", one(loop_of("n c x", "y", 0, 0)), "0 inputs", "bad_node");
     refused("turns that are no whole number", one(loop_of("x c x", "y", 3, 2)), "", "bad_node");
     refused("a Loop's condition of the wrong type", one(loop_of("n x x", "y", 3, 2)), "",
             "bad_node");
-    refused("a carried value that is omitted", one(loop_of("n c -", "y", 3, 2)), "",
-            "bad_node");
+    refused("a carried value that is omitted", one(loop_of("n c -", "y", 3, 2)), "", "bad_node");
     struct pb node = ox_node("Loop", "n c x", "y"), body = empty();
     add(&body, OX_INPUT, ox_value("i", VT_I64, 0, NULL));
     add(&body, OX_INPUT, ox_value("go", VT_BOOL, 0, NULL));
@@ -459,7 +457,8 @@ static struct pb growing_loops(int levels)
     return body;
 }
 
-/* With an output that says enough about itself for nothing to be inferred before the plan is made. */
+/* With an output that says enough about itself for nothing to be inferred before the plan is made.
+ */
 static struct pb planned(struct pb graph)
 {
     add(&graph, OX_OUTPUT, ox_value("y", VT_F32, 1, (int64_t[]){-1}));
@@ -490,7 +489,8 @@ static void blow_ups(void)
         pb_text(&function, 4, "p");
         pb_text(&function, 5, "q");
         for (int k = 0; k < 2; k++) {
-            struct pb node = ox_node(i > 0 ? before : "Relu", k == 0 ? "p" : "m", k == 0 ? "m" : "q");
+            struct pb node =
+                ox_node(i > 0 ? before : "Relu", k == 0 ? "p" : "m", k == 0 ? "m" : "q");
             pb_text(&node, 7, i > 0 ? "local" : "");
             pb_message(&function, 7, &node);
         }
@@ -546,8 +546,7 @@ static void functions(void)
 {
     struct pb nodes[3];
     nodes[0] = ox_node("Relu", "p", "q");
-    refused("a function that is not there", calling("g", nodes, 1, "x", 17), "\"g\"",
-            "bad_node");
+    refused("a function that is not there", calling("g", nodes, 1, "x", 17), "\"g\"", "bad_node");
     nodes[0] = ox_node("Relu", "p", "q");
     refused("a function with too many inputs", calling("f", nodes, 1, "x x", 17), "input",
             "bad_node");
@@ -584,10 +583,21 @@ static void sequences(void)
     refused("an element of an empty sequence", two(at, empty_one), "", "bad_node");
     refused("a tensor for a sequence", one(ox_node("SequenceAt", "x n", "y")), "", "bad_node");
     refused("a sequence for a tensor",
-            two(ox_node("Relu", "s", "y"), ox_node("SequenceConstruct", "x x", "s")), "",
-            "node");
+            two(ox_node("Relu", "s", "y"), ox_node("SequenceConstruct", "x x", "s")), "", "node");
     refused("a sequence of nothing", one(ox_node("SequenceConstruct", "", "y")), "0 inputs",
             "bad_node");
+    static const char *const omitted[][2] = {
+        {"SplitToSequence", "-"},   {"SplitToSequence", "- n"},     {"SequenceInsert", "s -"},
+        {"SequenceInsert", "- x"},  {"SequenceAt", "s -"},          {"SequenceErase", "-"},
+        {"SequenceLength", "-"},    {"ConcatFromSequence", "-"},    {"SequenceConstruct", "- x"},
+        {"SequenceInsert", "s - n"}};
+    for (size_t i = 0; i < sizeof(omitted) / sizeof(omitted[0]); i++) {
+        char kind[64];
+        (void)snprintf(kind, sizeof(kind), "%s of %s", omitted[i][0], omitted[i][1]);
+        struct pb node = ox_node(omitted[i][0], omitted[i][1], "y");
+        ox_attr_int(&node, "axis", 0);
+        refused(kind, two(node, ox_node("SequenceConstruct", "x x", "s")), "omitted", "bad_node");
+    }
     struct pb graph = with_inputs();
     add(&graph, OX_NODE, named("bad_node", ox_node("SequenceConstruct", "x x", "y")));
     refused("a sequence as the graph's output", closed(graph, "y"), "", "y");

@@ -4,8 +4,8 @@
  *
  *   inputs      separated by blanks: f32[1,3] is an input of the graph, f32[2]= a weight of zeroes,
  *               i64[2]=1,-1 a weight of these numbers, - an input that is omitted
- *   attributes  separated by blanks: axis:i=1, alpha:f=0.5, mode:s=word, pads:l=0,0 (a list of whole
- *               numbers), scales:m=1,2 (a list of fractions), value:t=i64[2]=1,2 (a tensor)
+ *   attributes  separated by blanks: axis:i=1, alpha:f=0.5, mode:s=word, pads:l=0,0 (a list of
+ * whole numbers), scales:m=1,2 (a list of fractions), value:t=i64[2]=1,2 (a tensor)
  */
 #include "malformed.h"
 
@@ -14,7 +14,7 @@
 struct operator_case {
     const char *op, *inputs, *attributes;
     const char *what;
-    int64_t opset; /* 0: 17 */
+    int64_t opset;       /* 0: 17 */
     const char *outputs; /* NULL: y */
 };
 
@@ -132,8 +132,8 @@ static struct pb model_of(const struct operator_case *c)
         if (part[0] != '-') {
             (void)snprintf(name, sizeof(name), "x%u", n);
             int rank = read_shape(part, dim, &rest);
-            struct pb declared = rest != NULL ? tensor_of(name, part)
-                                              : ox_value(name, dtype_of(part), rank, dim);
+            struct pb declared =
+                rest != NULL ? tensor_of(name, part) : ox_value(name, dtype_of(part), rank, dim);
             pb_message(&graph, rest != NULL ? OX_INITIALIZER : OX_INPUT, &declared);
         }
         pb_text(&node, 1, name);
@@ -163,15 +163,16 @@ static const struct operator_case windows[] = {
     {"Conv", IMAGE FILTER, "strides:l=1", "stride", 0, NULL},
     {"Conv", IMAGE FILTER, "strides:l=1,1,1", "stride", 0, NULL},
     {"Conv", IMAGE FILTER, "strides:i=1", "strides", 0, NULL},
-    {"Conv", IMAGE FILTER, "strides:l=" TOP "," TOP " pads:l=" TOP "," TOP "," TOP "," TOP, "",
-     0, NULL},
+    {"Conv", IMAGE FILTER, "strides:l=" TOP "," TOP " pads:l=" TOP "," TOP "," TOP "," TOP, "", 0,
+     NULL},
     {"Conv", IMAGE FILTER, "dilations:l=0,1", "dilation", 0, NULL},
     {"Conv", IMAGE FILTER, "dilations:l=" TOP ",1", "", 0, NULL},
     {"Conv", IMAGE FILTER, "dilations:l=100,100", "", 0, NULL},
     {"Conv", IMAGE FILTER, "pads:l=-1,0,0,0", "pad", 0, NULL},
     {"Conv", IMAGE FILTER, "pads:l=0,0", "pads", 0, NULL},
     {"Conv", IMAGE FILTER, "pads:l=" TOP ",0," TOP ",0", "", 0, NULL},
-    {"Conv", IMAGE FILTER, "pads:l=100000000,100000000,100000000,100000000", "this machine", 0, NULL},
+    {"Conv", IMAGE FILTER, "pads:l=100000000,100000000,100000000,100000000", "this machine", 0,
+     NULL},
     {"Conv", IMAGE FILTER, "group:i=0", "group", 0, NULL},
     {"Conv", IMAGE FILTER, "group:i=-1", "group", 0, NULL},
     {"Conv", IMAGE FILTER, "group:i=3", "group", 0, NULL},
@@ -206,6 +207,8 @@ static const struct operator_case windows[] = {
     {"AveragePool", IMAGE, "kernel_shape:l=" TOP "," TOP, "", 0, NULL},
     {"AveragePool", "f32[8]", "kernel_shape:l=2", "", 0, NULL},
     {"LpPool", IMAGE, "kernel_shape:l=2,2 p:i=0", "p", 0, NULL},
+    {"LpPool", IMAGE, "kernel_shape:l=2,2 p:i=" BOTTOM, "p", 0, NULL},
+    {"GlobalLpPool", IMAGE, "p:i=0", "p is 0", 0, NULL},
     {"MaxUnpool", IMAGE "i64[1,4,7,8]", "kernel_shape:l=2,2", "", 0, NULL},
     {"DeformConv", IMAGE FILTER "f32[1,18,6,6]=", "offset_group:i=0", "offset_group", 19, NULL},
     {"ConvInteger", "u8[1,4,8,8] u8[4,4,3,3]= u8[2]=", "", "", 0, NULL},
@@ -393,8 +396,8 @@ static const struct operator_case products[] = {
     {"DequantizeLinear", "f32[4] f32[]=1", "", "type", 0, NULL},
     {"DequantizeLinear", "u8[2,4] f32[2]=1,1", "axis:i=7", "axis", 0, NULL},
     {"DynamicQuantizeLinear", "i64[4]", "", "type", 0, "y s z"},
-    {"QLinearConv", "u8[1,4,8,8] f32[]=1 u8[]=0 u8[4,4,3,3]= f32[]=1 u8[]=0 f32[]=1", "",
-     "inputs", 0, NULL},
+    {"QLinearConv", "u8[1,4,8,8] f32[]=1 u8[]=0 u8[4,4,3,3]= f32[]=1 u8[]=0 f32[]=1", "", "inputs",
+     0, NULL},
     {"QLinearConv", "u8[1,4,8,8] f32[3]=1 u8[]=0 u8[4,4,3,3]= f32[]=1 u8[]=0 f32[]=1 u8[]=0", "",
      "", 0, NULL},
     {"QLinearConv", "u8[1,4,8,8] f32[]=1 u8[]=0 u8[4,4,3,3]= f32[3]=1 u8[]=0 f32[]=1 u8[]=0", "",
@@ -406,8 +409,8 @@ static const struct operator_case products[] = {
     {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,6]=", "hidden_size:i=5", "", 0, NULL},
     {"LSTM", "f32[3,1,4] f32[2,20,4]= f32[1,20,5]=", "hidden_size:i=5", "", 0, NULL},
     {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,5]= f32[1,7]=", "hidden_size:i=5", "", 0, NULL},
-    {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,5]=", "hidden_size:i=5 direction:s=both", "direction must be", 0,
-     NULL},
+    {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,5]=", "hidden_size:i=5 direction:s=both",
+     "direction must be", 0, NULL},
     {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,5]=", "hidden_size:i=-5", "hidden_size", 0, NULL},
     {"LSTM", "f32[3,1,4] f32[1,20,4]= f32[1,20,5]=", "hidden_size:i=4611686018427387904", "", 0,
      NULL},

@@ -61,10 +61,13 @@ static void types(void)
     static const struct {
         int64_t type;
         const char *word;
-    } types[] = {{0, "undefined"}, {8, "string"},        {14, "complex64"}, {15, "complex128"},
-                 {17, "float8"},   {18, "float8e4m3fnuz"}, {21, "uint4"},   {22, "int4"},
-                 {23, "float4"},   {24, "24"},             {99, "99"},      {-1, "-1"},
-                 {INT64_MAX, ""},  {(int64_t)1 << 32 | 1, ""}};
+    } types[] = {{0, "undefined"},  {8, "string"},
+                 {14, "complex64"}, {15, "complex128"},
+                 {17, "float8"},    {18, "float8e4m3fnuz"},
+                 {21, "uint4"},     {22, "int4"},
+                 {23, "float4"},    {24, "24"},
+                 {99, "99"},        {-1, "-1"},
+                 {INT64_MAX, ""},   {(int64_t)1 << 32 | 1, ""}};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         char kind[64];
         struct pb tensor = {NULL, 0, 0};
@@ -93,11 +96,12 @@ static void lists(void)
         int type;
         int64_t value;
         const char *kind;
-    } narrow[] = {{VT_U8, 256, "256 for uint8"},       {VT_U8, -1, "-1 for uint8"},
-                  {VT_I8, 128, "128 for int8"},        {VT_I8, -129, "-129 for int8"},
-                  {VT_U16, 65536, "65536 for uint16"}, {VT_I16, 40000, "40000 for int16"},
-                  {VT_BOOL, 2, "2 for bool"},          {VT_I32, (int64_t)1 << 32, "2^32 for int32"},
-                  {VT_F16, 65536, "65536 for float16"}, {VT_BF16, -1, "-1 for bfloat16"}};
+    } narrow[] = {
+        {VT_U8, 256, "256 for uint8"},        {VT_U8, -1, "-1 for uint8"},
+        {VT_I8, 128, "128 for int8"},         {VT_I8, -129, "-129 for int8"},
+        {VT_U16, 65536, "65536 for uint16"},  {VT_I16, 40000, "40000 for int16"},
+        {VT_BOOL, 2, "2 for bool"},           {VT_I32, (int64_t)1 << 32, "2^32 for int32"},
+        {VT_F16, 65536, "65536 for float16"}, {VT_BF16, -1, "-1 for bfloat16"}};
     struct pb tensor;
     for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++) {
         tensor = ox_tensor("w", narrow[i].type, 1, one);
@@ -141,9 +145,8 @@ static void lists(void)
     tensor = ox_tensor("w", VT_F32, 1, four);
     pb_float(&tensor, 1, 1.0f);
     refused("an extent that is no whole number", of_tensor(tensor), "byte", "bad.onnx");
-    refused("a weight without a name",
-            of_tensor(ox_tensor_raw("", VT_F32, 0, NULL, "\0\0\0\0", 4)), "without a name",
-            "bad.onnx");
+    refused("a weight without a name", of_tensor(ox_tensor_raw("", VT_F32, 0, NULL, "\0\0\0\0", 4)),
+            "without a name", "bad.onnx");
     tensor = ox_tensor_raw("w", VT_F32, 1, four, "0123456789abcdef", 16);
     pb_bytes(&tensor, 8, "w\0w", 3);
     refused("a weight's name with a zero byte", of_tensor(tensor), "zero byte", "bad.onnx");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Malformed models: a harness that opens one on the native engine, as far as a run would go before
+ * Malformed models: a harness that opens one on the native engine, as far as a run would go up to
  * its first query, and says what is wrong with how it was refused.
  *
  * A complaint is printed and counted; the test goes on, so that one run tells all of them. What a
@@ -22,7 +22,7 @@ struct tally {
     unsigned models;     /* of them in all, a file that is cut in 90 places being 90 */
     unsigned mutations;  /* of good models */
     unsigned opened;     /* mutations that are sound still */
-    unsigned ran;        /* of those, run with zeroes */
+    unsigned ran;        /* of those, run */
     unsigned complaints; /* of all these */
 };
 extern struct tally tally;
@@ -37,7 +37,8 @@ struct vt_graph_source source_of(const struct pb *bytes);
 void refused(const char *kind, struct pb bytes, const char *what, const char *where);
 void refused_source(const char *kind, const struct vt_graph_source *source, const char *what,
                     const char *where);
-/* The model opens or is refused with a line; where it opens it is run once. */
+/* The model opens or is refused with a line; where it opens it is run, with zeroes and with wild
+ * numbers. */
 void opens_or_is_refused(const char *kind, const struct pb *bytes);
 
 /* The kinds, by what is wrong with them. */
@@ -47,8 +48,10 @@ void kinds_of_external(void); /* weights in other files */
 void kinds_of_graphs(void);   /* names, order, control flow, functions */
 void kinds_of_operators(void);
 
-/* Mutations of the models in a folder: `each` of every file, at most `files` of them. */
+/*
+ * Mutations of the models in a folder: `each` of every file, of about `files` files. The
+ * environment variable VT_TEST_ROUNDS multiplies them, for a longer search.
+ */
 void mutate_folder(const char *folder, unsigned each, unsigned files);
-void mutate_bytes(const char *name, const void *bytes, size_t size, unsigned each);
 
 #endif

@@ -30,12 +30,12 @@ static enum message inner_message(enum message outer, uint32_t field)
         enum message outer;
         uint32_t field;
         enum message inner;
-    } known[] = {{MODEL, 7, GRAPH},         {MODEL, 8, TENSOR},      {MODEL, 25, FUNCTION},
-                 {GRAPH, 1, NODE},          {GRAPH, 5, TENSOR},      {GRAPH, 11, VALUE},
-                 {GRAPH, 12, VALUE},        {GRAPH, 13, VALUE},      {NODE, 5, ATTRIBUTE},
-                 {ATTRIBUTE, 5, TENSOR},    {ATTRIBUTE, 6, GRAPH},   {VALUE, 2, TYPE},
-                 {TYPE, 1, TENSOR_TYPE},    {TENSOR_TYPE, 2, SHAPE}, {SHAPE, 1, TENSOR},
-                 {FUNCTION, 7, NODE},       {FUNCTION, 9, TENSOR},   {FUNCTION, 11, ATTRIBUTE}};
+    } known[] = {{MODEL, 7, GRAPH},      {MODEL, 8, TENSOR},      {MODEL, 25, FUNCTION},
+                 {GRAPH, 1, NODE},       {GRAPH, 5, TENSOR},      {GRAPH, 11, VALUE},
+                 {GRAPH, 12, VALUE},     {GRAPH, 13, VALUE},      {NODE, 5, ATTRIBUTE},
+                 {ATTRIBUTE, 5, TENSOR}, {ATTRIBUTE, 6, GRAPH},   {VALUE, 2, TYPE},
+                 {TYPE, 1, TENSOR_TYPE}, {TENSOR_TYPE, 2, SHAPE}, {SHAPE, 1, TENSOR},
+                 {FUNCTION, 7, NODE},    {FUNCTION, 9, TENSOR},   {FUNCTION, 11, ATTRIBUTE}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (known[i].outer == outer && known[i].field == field) {
             return known[i].inner;
@@ -267,13 +267,15 @@ static void change(struct field *field)
 /* --- files ---------------------------------------------------------------------------------------
  */
 
-void mutate_bytes(const char *name, const void *bytes, size_t size, unsigned each)
+static void mutate_bytes(const char *name, const void *bytes, size_t size, unsigned each)
 {
     uint64_t seed = UINT64_C(0xcbf29ce484222325);
     for (const char *at = name; *at != '\0'; at++) {
         seed = (seed ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
     }
-    for (unsigned i = 0; i < each; i++) {
+    const char *rounds = getenv("VT_TEST_ROUNDS");
+    unsigned n = each * (rounds != NULL ? (unsigned)strtoul(rounds, NULL, 10) : 1);
+    for (unsigned i = 0; i < n; i++) {
         n_fields = 0;
         state = (seed + i) * UINT64_C(0x9e3779b97f4a7c15) | 1;
         (void)draw(1);
