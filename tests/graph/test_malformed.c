@@ -29,6 +29,7 @@ static void test_graphs(void **state)
 {
     (void)state;
     kinds_of_graphs();
+    kinds_of_calls();
 }
 
 static void test_operators(void **state)

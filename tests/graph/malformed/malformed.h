@@ -45,7 +45,8 @@ void opens_or_is_refused(const char *kind, const struct pb *bytes);
 void kinds_of_wire(void);     /* the protobuf, and the outermost message */
 void kinds_of_tensors(void);  /* weights */
 void kinds_of_external(void); /* weights in other files */
-void kinds_of_graphs(void);   /* names, order, control flow, functions */
+void kinds_of_graphs(void);   /* names, order, control flow */
+void kinds_of_calls(void);    /* what unfolds, functions, sequences */
 void kinds_of_operators(void);
 
 /*
