@@ -130,7 +130,7 @@ static bool run_once(void *engine, bool wild, struct vt_error *err)
     bool runs = vt_engine_batch_of(signature, 1, inputs);
     for (uint32_t i = 0; i < signature->n_inputs && runs; i++) {
         sum += inputs[i].bytes;
-        runs = inputs[i].bytes < ALLOCATION_LIMIT && sum < ALLOCATION_LIMIT;
+        runs = inputs[i].bytes <= RUN_LIMIT && sum <= RUN_LIMIT;
     }
     void *lane = NULL;
     if (runs && vt_native_engine.lane_open(engine, 0, err, &lane) == VT_OK) {

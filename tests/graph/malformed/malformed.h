@@ -15,6 +15,7 @@
 
 #define ALLOCATION_LIMIT ((size_t)64 << 20)
 #define LIVE_LIMIT       ((size_t)256 << 20)
+#define RUN_LIMIT        ((size_t)128 << 10) /* of inputs: a mutation that asks for more work is sound */
 #define TIME_LIMIT_S     60u
 
 struct tally {
