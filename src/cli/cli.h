@@ -45,6 +45,13 @@ const struct vt_option_table *vt_zoo_options(void);
 int vt_cli_fail(const struct vt_error *err);
 /* A usage error in printf's words; returns 2. */
 int vt_cli_usage(const char *fmt, ...) VT_PRINTF(1, 2);
+/*
+ * A verb about one model: parses the arguments by the table into `job`, and calls `run` with the
+ * model. `usage` says what is missing where there is not exactly one. Returns the exit code.
+ */
+int vt_cli_on_model(const struct vt_option_table *table, void *job, int argc,
+                    const char *const *argv, const char *usage,
+                    int (*run)(const struct vt_options *options, const char *model));
 /* The width of the terminal behind `stream`, else of COLUMNS, else 100. */
 int vt_cli_columns(FILE *stream);
 void vt_cli_print_verb_help(const struct vt_verb *verb, FILE *out);

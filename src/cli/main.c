@@ -84,6 +84,29 @@ int vt_cli_usage(const char *fmt, ...)
     return vt_cli_fail(&err);
 }
 
+int vt_cli_on_model(const struct vt_option_table *table, void *job, int argc,
+                    const char *const *argv, const char *usage,
+                    int (*run)(const struct vt_options *options, const char *model))
+{
+    struct vt_options options = {0};
+    struct vt_error err = VT_ERROR_INIT;
+    int code;
+
+    enum vt_status status = vt_options_init(&options, table, job, &err);
+    if (status == VT_OK) {
+        status = vt_options_parse(&options, argc, argv, &err);
+    }
+    if (status != VT_OK) {
+        code = vt_cli_fail(&err);
+    } else if (options.n_positional != 1) {
+        code = vt_cli_usage("%s", usage);
+    } else {
+        code = run(&options, options.positional[0]);
+    }
+    vt_options_release(&options);
+    return code;
+}
+
 int vt_cli_columns(FILE *stream)
 {
     struct winsize size;

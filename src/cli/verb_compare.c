@@ -94,22 +94,9 @@ static int compare(const struct vt_options *options, const char *model)
 int vt_verb_compare(int argc, const char *const *argv)
 {
     struct vt_compare_job job;
-    struct vt_options options = {0};
-    struct vt_error err = VT_ERROR_INIT;
-    int code;
 
-    enum vt_status status = vt_options_init(&options, vt_compare_options(), &job, &err);
-    if (status == VT_OK) {
-        status = vt_options_parse(&options, argc, argv, &err);
-    }
-    if (status != VT_OK) {
-        code = vt_cli_fail(&err);
-    } else if (options.n_positional != 1) {
-        code = vt_cli_usage("compare: one model is needed, as in 'vatio compare digits --engine "
-                            "native --engine native'");
-    } else {
-        code = compare(&options, options.positional[0]);
-    }
-    vt_options_release(&options);
-    return code;
+    return vt_cli_on_model(vt_compare_options(), &job, argc, argv,
+                           "compare: one model is needed, as in 'vatio compare digits --engine "
+                           "native --engine native'",
+                           compare);
 }

@@ -92,21 +92,8 @@ static int profile_model(const struct vt_options *options, const char *model)
 int vt_verb_profile(int argc, const char *const *argv)
 {
     struct vt_profile_job job;
-    struct vt_options options = {0};
-    struct vt_error err = VT_ERROR_INIT;
-    int code;
 
-    enum vt_status status = vt_options_init(&options, vt_profile_options(), &job, &err);
-    if (status == VT_OK) {
-        status = vt_options_parse(&options, argc, argv, &err);
-    }
-    if (status != VT_OK) {
-        code = vt_cli_fail(&err);
-    } else if (options.n_positional != 1) {
-        code = vt_cli_usage("profile: one model is needed, as in 'vatio profile model.onnx'");
-    } else {
-        code = profile_model(&options, options.positional[0]);
-    }
-    vt_options_release(&options);
-    return code;
+    return vt_cli_on_model(vt_profile_options(), &job, argc, argv,
+                           "profile: one model is needed, as in 'vatio profile model.onnx'",
+                           profile_model);
 }
