@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel_test.h"
-#include "kernels/conv/conv.h"
+#include "kernels/conv/ways.h"
 
 /* A convolution as the definition says, in double. */
 static double reference(const struct vt_conv *c, const float *x, const float *w, const float *bias,
@@ -84,23 +84,63 @@ static void buffers_release(struct buffers *b)
     vt_free(b->workspace);
 }
 
+/* [images][channels][pixels] to [images][pixels][channels], or back, in place. */
+static void relayout(float *x, int64_t images, int64_t channels, int64_t pixels, bool back)
+{
+    float *copy = vt_alloc((size_t)(channels * pixels) * sizeof(float));
+    assert_non_null(copy);
+    for (int64_t image = 0; image < images; image++, x += channels * pixels) {
+        memcpy(copy, x, (size_t)(channels * pixels) * sizeof(float));
+        for (int64_t c = 0; c < channels; c++) {
+            for (int64_t p = 0; p < pixels; p++) {
+                const int64_t first = c * pixels + p, last = p * channels + c;
+                x[back ? first : last] = copy[back ? last : first];
+            }
+        }
+    }
+    vt_free(copy);
+}
+
+static int64_t volume_of(const int64_t dim[3])
+{
+    return dim[0] * dim[1] * dim[2];
+}
+
+/* Runs the way that is chosen, between the layouts where it is channels last. */
+static void run_conv(const struct vt_conv *shape, struct buffers *b, const float *scale,
+                     const float *bias, const float *residual, uint32_t features,
+                     struct vt_pool *pool)
+{
+    struct vt_conv conv = *shape;
+    const int64_t in = volume_of(shape->in), out = volume_of(shape->out);
+    vt_conv_init(&conv, features);
+    b->packed = vt_alloc(vt_conv_packed_floats(&conv) * sizeof(float));
+    b->workspace = vt_alloc(vt_conv_workspace_bytes(&conv, vt_pool_threads(pool)));
+    vt_conv_pack(&conv, b->w, scale, b->packed);
+    const struct vt_conv_data data = {b->x, b->packed, bias, residual, b->y};
+    if (shape->channels_last) {
+        relayout(b->x, shape->batch, shape->in_channels, in, false);
+        relayout(b->residual, shape->batch, shape->out_channels, out, false);
+    }
+    vt_conv_run(&conv, &data, pool, b->workspace);
+    if (shape->channels_last) {
+        relayout(b->x, shape->batch, shape->in_channels, in, true);
+        relayout(b->residual, shape->batch, shape->out_channels, out, true);
+        relayout(b->y, shape->batch, shape->out_channels, out, true);
+    }
+}
+
 static void check(const struct vt_conv *shape, uint32_t features, struct vt_pool *pool,
                   struct random *r)
 {
-    struct vt_conv conv = *shape;
     struct buffers b = {0};
     const bool scaled = random_int(r, 0, 1) != 0, residual = random_int(r, 0, 1) != 0;
     buffers_init(&b, shape, r);
-    vt_conv_init(&conv, features);
-    b.packed = vt_alloc(vt_conv_packed_floats(&conv) * sizeof(float));
-    b.workspace = vt_alloc(vt_conv_workspace_bytes(&conv, vt_pool_threads(pool)));
-    vt_conv_pack(&conv, b.w, scaled ? b.scale : NULL, b.packed);
-    const struct vt_conv_data data = {b.x, b.packed, b.bias, residual ? b.residual : NULL, b.y};
-    vt_conv_run(&conv, &data, pool, b.workspace);
+    run_conv(shape, &b, scaled ? b.scale : NULL, b.bias, residual ? b.residual : NULL, features,
+             pool);
 
-    const int64_t volume = shape->out[0] * shape->out[1] * shape->out[2];
-    const int64_t depth =
-        shape->in_channels / shape->groups * shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
+    const int64_t volume = volume_of(shape->out);
+    const int64_t depth = shape->in_channels / shape->groups * volume_of(shape->kernel);
     for (int64_t i = 0; i < b.outputs; i++) {
         const int64_t channel = i / volume % shape->out_channels;
         const int64_t pixel = i % volume;
@@ -115,6 +155,19 @@ static void check(const struct vt_conv *shape, uint32_t features, struct vt_pool
         assert_close((double)b.y[i], want, depth);
     }
     buffers_release(&b);
+}
+
+/* How often each way was taken, over all tests. */
+static int taken[16];
+
+static void count_way(const struct vt_conv *shape, uint32_t features)
+{
+    struct vt_conv conv = *shape;
+    size_t n;
+    const struct vt_conv_way *const *ways = vt_conv_ways(&n);
+    vt_conv_init(&conv, features);
+    for (size_t i = 0; i < n; i++)
+        taken[i] += ways[i] == conv.way;
 }
 
 /* Draws a geometry of `dims` spatial dimensions whose output is not empty. */
@@ -145,6 +198,7 @@ static void draw(struct vt_conv *c, int dims, struct random *r)
         c->groups = c->in_channels = random_int(r, 2, 6);
         c->out_channels = c->groups * random_int(r, 1, 2);
     }
+    c->channels_last = random_int(r, 0, 1) != 0;
     c->finish.activation = (enum vt_activation)random_int(r, VT_ACT_NONE, VT_ACT_HARD_SWISH);
     c->finish.alpha = 0.125f;
     c->finish.beta = 0.5f;
@@ -156,17 +210,13 @@ static void test_geometries(void **state)
     uint32_t features[3];
     const int n = usable_features(features);
     struct vt_pool *pool = test_pool(3);
-    int ways[3] = {0};
     (void)state;
-    for (int turn = 0; turn < 300; turn++) {
+    for (int turn = 0; turn < 600; turn++) {
         struct vt_conv conv;
         draw(&conv, 1 + turn % 3, &r);
         check(&conv, features[turn / 3 % n], turn % 2 ? pool : NULL, &r);
-        vt_conv_init(&conv, features[turn / 3 % n]);
-        ways[conv.way]++;
+        count_way(&conv, features[turn / 3 % n]);
     }
-    for (int way = 0; way < 3; way++)
-        assert_true(ways[way] >= 20); /* the generator reaches every way */
     vt_pool_free(pool);
 }
 
@@ -214,19 +264,16 @@ static void test_transposed(void **state)
         struct buffers b = {0};
         draw(&conv, 1 + turn % 3, &r);
         conv.finish.activation = VT_ACT_NONE;
+        conv.transposed = true;
         /* The output of the drawn convolution is what the transposed one reads. */
         for (int d = 0; d < 3; d++) {
             const int64_t swap = conv.in[d];
             conv.in[d] = conv.out[d];
             conv.out[d] = swap;
         }
-        conv.gemm = vt_gemm_kernel_find(features[turn / 3 % n]);
         buffers_init(&b, &conv, &r);
-        b.packed = vt_alloc(vt_conv_transpose_packed_floats(&conv) * sizeof(float));
-        b.workspace = vt_alloc(vt_conv_transpose_workspace_bytes(&conv, 1));
-        vt_conv_transpose_pack(&conv, b.w, b.packed);
-        const struct vt_conv_data data = {b.x, b.packed, NULL, NULL, b.y};
-        vt_conv_transpose_run(&conv, &data, NULL, b.workspace);
+        run_conv(&conv, &b, NULL, NULL, NULL, features[turn / 3 % n], NULL);
+        count_way(&conv, features[turn / 3 % n]);
         double *want = vt_calloc((size_t)b.outputs, sizeof(double));
         reference_transposed(&conv, b.x, b.w, want);
         for (int64_t i = 0; i < b.outputs; i++)
@@ -236,12 +283,24 @@ static void test_transposed(void **state)
     }
 }
 
+/* The tests above reached every way. */
+static void test_ways(void **state)
+{
+    size_t n;
+    const struct vt_conv_way *const *ways = vt_conv_ways(&n);
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        if (taken[i] < 20)
+            fail_msg("'%s' was taken %d times only", ways[i]->name, taken[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geometries),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,9 +106,43 @@ static void run_planes(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     }
 }
 
-void vt_conv_depthwise_run(const struct vt_conv *conv, const struct vt_conv_data *data,
-                           struct vt_pool *pool)
+static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
+                void *workspace)
 {
+    (void)workspace;
     struct job job = {conv, data};
     vt_pool_run(pool, conv->batch * conv->out_channels, 1, run_planes, &job);
 }
+
+static bool fits(const struct vt_conv *conv)
+{
+    return !conv->channels_last && !conv->transposed && conv->groups == conv->in_channels &&
+           conv->groups > 1;
+}
+
+static void init(struct vt_conv *conv)
+{
+    conv->group_floats = conv->out_channels / conv->groups * conv_volume(conv->kernel);
+}
+
+static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
+                 float *ret_packed)
+{
+    const int64_t taps = conv_volume(conv->kernel);
+    for (int64_t c = 0; c < conv->out_channels; c++) {
+        const float scale = channel_scale != NULL ? channel_scale[c] : 1.0f;
+        for (int64_t t = 0; t < taps; t++) {
+            ret_packed[c * taps + t] = weights[c * taps + t] * scale;
+        }
+    }
+}
+
+static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
+{
+    (void)conv;
+    (void)threads;
+    return 0;
+}
+
+const struct vt_conv_way vt_conv_way_depthwise = {"depthwise", false,           fits, init,
+                                                  pack,        workspace_bytes, run};

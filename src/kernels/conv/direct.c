@@ -8,6 +8,66 @@
 
 #include "kernels/conv/ways.h"
 
+/* Up to this many output channels a group, reading in place beats packing patches: a packed
+ * element would be used too few times. */
+#define DIRECT_CHANNELS 24
+#define DIRECT_DEPTH    2048
+
+static bool fits(const struct vt_conv *conv)
+{
+    return !conv->channels_last && !conv->transposed && conv->stride[2] == 1 &&
+           conv->out_channels / conv->groups <= DIRECT_CHANNELS &&
+           conv->out[2] >= 2 * (int64_t)conv->gemm->nr && conv_depth(conv) <= DIRECT_DEPTH;
+}
+
+static void init(struct vt_conv *conv)
+{
+    size_t floats = 0;
+    (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
+                                &floats);
+    conv->group_floats = (int64_t)floats;
+}
+
+/* The direct way wants all of k in one block. */
+static void pack_unblocked(const struct vt_conv *conv, const float *weights, float *out)
+{
+    const int64_t channels = conv->out_channels / conv->groups, depth = conv_depth(conv);
+    const int64_t mr = conv->gemm->mr;
+    for (int64_t m0 = 0; m0 < channels; m0 += mr) {
+        for (int64_t k = 0; k < depth; k++) {
+            for (int64_t m = m0; m < m0 + mr; m++) {
+                *out++ = m < channels ? weights[m * depth + k] : 0.0f;
+            }
+        }
+    }
+}
+
+static void scale_panels(const struct vt_conv *conv, const float *scale, float *packed)
+{
+    const int64_t channels = conv->out_channels / conv->groups, depth = conv_depth(conv);
+    const int64_t mr = conv->gemm->mr;
+    for (int64_t m0 = 0; m0 < channels; m0 += mr, packed += mr * depth) {
+        for (int64_t k = 0; k < depth; k++) {
+            for (int64_t m = m0; m < m0 + mr && m < channels; m++) {
+                packed[k * mr + m - m0] *= scale[m];
+            }
+        }
+    }
+}
+
+static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
+                 float *ret_packed)
+{
+    const int64_t channels = conv->out_channels / conv->groups;
+    for (int64_t g = 0; g < conv->groups; g++) {
+        float *packed = ret_packed + g * conv->group_floats;
+        pack_unblocked(conv, weights + g * channels * conv_depth(conv), packed);
+        if (channel_scale != NULL) {
+            scale_panels(conv, channel_scale + g * channels, packed);
+        }
+    }
+}
+
 struct job {
     const struct vt_conv *conv;
     const struct vt_conv_data *data;
@@ -32,7 +92,7 @@ static size_t zeros_floats(const struct vt_conv *conv)
     return (size_t)conv->in[2];
 }
 
-size_t vt_conv_direct_workspace_bytes(const struct vt_conv *conv, uint32_t threads)
+static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
     const size_t depth = (size_t)conv_depth(conv);
     return threads *
@@ -141,11 +201,14 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     }
 }
 
-void vt_conv_direct_run(const struct vt_conv *conv, const struct vt_conv_data *data,
-                        struct vt_pool *pool, void *workspace)
+static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
+                void *workspace)
 {
-    struct job job = {conv, data, workspace, vt_conv_direct_workspace_bytes(conv, 1)};
+    struct job job = {conv, data, workspace, workspace_bytes(conv, 1)};
     const int64_t rows = conv->out[0] * conv->out[1];
     const int64_t grain = 1 + 4096 / (conv->out[2] * (conv->out_channels / conv->groups) + 1);
     vt_pool_run(pool, conv->batch * conv->groups * rows, grain, run_rows, &job);
 }
+
+const struct vt_conv_way vt_conv_way_direct = {"direct",        true, fits, init, pack,
+                                               workspace_bytes, run};

@@ -6,28 +6,30 @@ struct product {
     const struct vt_conv_data *data;
 };
 
-static int64_t panel_floats(const struct vt_conv *conv)
+static bool fits(const struct vt_conv *conv)
+{
+    return !conv->channels_last && conv->transposed;
+}
+
+static void init(struct vt_conv *conv)
 {
     size_t floats = 0;
     (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
                                 &floats);
-    return (int64_t)floats;
+    conv->group_floats = (int64_t)floats;
 }
 
-size_t vt_conv_transpose_packed_floats(const struct vt_conv *conv)
+static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
+                 float *ret_packed)
 {
-    return (size_t)(conv->groups * panel_floats(conv));
-}
-
-void vt_conv_transpose_pack(const struct vt_conv *conv, const float *weights, float *ret_packed)
-{
+    (void)channel_scale;
     const int64_t taps = conv_volume(conv->kernel), mr = conv->gemm->mr;
     const int64_t outs = conv->out_channels / conv->groups, depth = conv_depth(conv);
     const int64_t padded = (outs + mr - 1) / mr * mr;
     /* Step k is (input channel, tap); its row of output channels is `taps` apart in memory. */
     for (int64_t g = 0; g < conv->groups; g++) {
         const float *group = weights + g * depth / taps * outs * taps;
-        float *packed = ret_packed + g * panel_floats(conv);
+        float *packed = ret_packed + g * conv->group_floats;
         for (int64_t k = 0; k < depth; k++) {
             const int64_t k0 = k / VT_GEMM_KC * VT_GEMM_KC;
             const int64_t kc = depth - k0 < VT_GEMM_KC ? depth - k0 : VT_GEMM_KC;
@@ -95,7 +97,7 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
     const struct vt_conv *conv = p->conv;
     const int64_t outs = conv->out_channels / conv->groups, group = batch % conv->groups;
     const int64_t offset = batch * outs * conv_volume(conv->out);
-    ret->a = p->data->packed + group * panel_floats(conv);
+    ret->a = p->data->packed + group * conv->group_floats;
     ret->c = p->data->output + offset;
     if (p->data->bias != NULL) {
         ret->row_bias = p->data->bias + group * outs;
@@ -121,18 +123,21 @@ static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
                              .finish = conv->finish};
 }
 
-size_t vt_conv_transpose_workspace_bytes(const struct vt_conv *conv, uint32_t threads)
+static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
     struct vt_gemm gemm;
     product_init(&gemm, conv, NULL);
     return vt_gemm_workspace_bytes(&gemm, threads);
 }
 
-void vt_conv_transpose_run(const struct vt_conv *conv, const struct vt_conv_data *data,
-                           struct vt_pool *pool, void *workspace)
+static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
+                void *workspace)
 {
     const struct product product = {conv, data};
     struct vt_gemm gemm;
     product_init(&gemm, conv, &product);
     vt_gemm_run(&gemm, pool, workspace);
 }
+
+const struct vt_conv_way vt_conv_way_transpose = {"transpose",     true, fits, init, pack,
+                                                  workspace_bytes, run};

@@ -1,9 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to convolve, for conv.c to choose from. */
+/*
+ * The ways to convolve: one file each, one line each in conv.c's table, which is what dispatch,
+ * tests and benchmarks go through.
+ */
 #ifndef VT_KERNELS_CONV_WAYS_H
 #define VT_KERNELS_CONV_WAYS_H
 
 #include "kernels/conv/conv.h"
+
+struct vt_conv_way {
+    const char *name;
+    bool tiled; /* its speed depends on the micro-kernel of the product: people want to see which */
+    /* Whether the way can carry it out and is worth it; the ways are asked in the table's order.
+     * All of `conv` but way, group_floats and tile is set. */
+    bool (*fits)(const struct vt_conv *conv);
+    /* Sets group_floats, and tile where there is a choice. */
+    void (*init)(struct vt_conv *conv);
+    void (*pack)(const struct vt_conv *conv, const float *weights, const float *channel_scale,
+                 float *ret_packed);
+    size_t (*workspace_bytes)(const struct vt_conv *conv, uint32_t threads);
+    /* No extent of the output is 0. Allocates nothing. */
+    void (*run)(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
+                void *workspace);
+};
+
+/* In the order in which they are asked; all channels-first ones, then all channels-last ones. */
+const struct vt_conv_way *const *vt_conv_ways(size_t *ret_n);
+
+/* Channels first. */
+extern const struct vt_conv_way vt_conv_way_depthwise;
+extern const struct vt_conv_way vt_conv_way_direct;
+extern const struct vt_conv_way vt_conv_way_patches;
+extern const struct vt_conv_way vt_conv_way_transpose;
+/* Channels last. */
+extern const struct vt_conv_way vt_conv_way_rows;
 
 static inline int64_t conv_volume(const int64_t dim[VT_CONV_DIMS])
 {
@@ -16,13 +46,7 @@ static inline int64_t conv_depth(const struct vt_conv *conv)
     return conv->in_channels / conv->groups * conv_volume(conv->kernel);
 }
 
-void vt_conv_depthwise_run(const struct vt_conv *conv, const struct vt_conv_data *data,
-                           struct vt_pool *pool);
-size_t vt_conv_direct_workspace_bytes(const struct vt_conv *conv, uint32_t threads);
-void vt_conv_direct_run(const struct vt_conv *conv, const struct vt_conv_data *data,
-                        struct vt_pool *pool, void *workspace);
-
-/* Packs patches: a vt_gemm_pack_func's work, for the image of one group. */
+/* Packs patches of a channels-first image: a vt_gemm_pack_func's work, for one group. */
 void vt_conv_pack_patches(const struct vt_conv *conv, const float *image, uint32_t nr, int64_t k0,
                           int64_t kc, int64_t n0, int64_t nc, float *ret_packed);
 

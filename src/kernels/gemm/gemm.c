@@ -281,6 +281,10 @@ static void item_compute(const struct job *job, int64_t item, float *scratch)
         block.kc = min_i64(VT_GEMM_KC, gemm->k - block.k0);
         if (gemm->a_packed) {
             block.a = place.a + block.k0 * m_padded + block.m0 * block.kc;
+        } else if (gemm->pack_a != NULL) {
+            gemm->pack_a(gemm->ctx, (uint32_t)mr, batch, block.k0, block.kc, block.m0,
+                         block.m1 - block.m0, a_scratch);
+            block.a = a_scratch;
         } else {
             pack_panels((uint32_t)mr, block.m1 - block.m0, block.kc,
                         place.a + block.m0 * gemm->a_row_stride + block.k0 * gemm->a_col_stride,

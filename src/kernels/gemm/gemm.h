@@ -6,8 +6,8 @@
  * Both factors reach the micro-kernel packed: A as panels of `mr` rows ([k][mr]), B as panels of
  * `nr` columns ([k][nr]), each cut into blocks of VT_GEMM_KC along k and padded with zeros. A
  * factor that is constant is packed once by the caller; one that is not is packed block by block
- * into the workspace. Where B is only implied (the patches of a convolution) the caller brings the
- * function that packs a block of it, so the whole of it never exists.
+ * into the workspace. Where a factor is only implied (the patches of a convolution) the caller
+ * brings the function that packs a block of it, so the whole of it never exists.
  *
  * A batch is a number of products of the same size; `locate` says where each one's operands are.
  */
@@ -79,11 +79,11 @@ void vt_gemm_pack_b(const struct vt_gemm_kernel *kernel, int64_t k, int64_t n,
                     const struct vt_gemm_matrix *b, float *ret_packed);
 
 /*
- * Packs rows [k0, k0 + kc) and columns [n0, n0 + nc) of the B of one product of the batch:
- * panels of nr columns, each [kc][nr], the last padded with zeros.
+ * Packs steps [k0, k0 + kc) and lanes [l0, l0 + lanes), columns of B or rows of A, of one product
+ * of the batch: panels of `unit` lanes, each [kc][unit], the last padded with zeros.
  */
-typedef void (*vt_gemm_pack_func)(const void *ctx, uint32_t nr, int64_t batch, int64_t k0,
-                                  int64_t kc, int64_t n0, int64_t nc, float *ret_packed);
+typedef void (*vt_gemm_pack_func)(const void *ctx, uint32_t unit, int64_t batch, int64_t k0,
+                                  int64_t kc, int64_t l0, int64_t lanes, float *ret_packed);
 
 /* Where one product's operands are: packed or not as struct vt_gemm says. */
 struct vt_gemm_place {
@@ -98,9 +98,9 @@ struct vt_gemm {
     int64_t m, n, k, batches;
     int64_t ldc;
     bool a_packed, b_packed;
-    int64_t a_row_stride, a_col_stride; /* where A is not packed */
-    int64_t b_row_stride, b_col_stride; /* where B is neither packed nor implied */
-    vt_gemm_pack_func pack_b;           /* B is implied; NULL: it is in memory */
+    int64_t a_row_stride, a_col_stride; /* where A is neither packed nor implied */
+    int64_t b_row_stride, b_col_stride; /* where B is */
+    vt_gemm_pack_func pack_a, pack_b;   /* that factor is implied; NULL: it is in memory */
     vt_gemm_locate_func locate;
     const void *ctx; /* of both functions */
     struct vt_gemm_finish finish;

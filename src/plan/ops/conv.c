@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
+#include <string.h>
 
 #include "base/topology.h"
 #include "kernels/conv/conv.h"
@@ -9,7 +9,6 @@ struct state {
     struct vt_conv conv;
     const float *packed; /* NULL: packed by each run, into the workspace */
     const float *bias;   /* with the affine applied; NULL: none, or computed by each run */
-    bool transposed;
     size_t packed_offset, bias_offset; /* in the workspace */
 };
 
@@ -22,11 +21,7 @@ static void pack_weights(void *context, void *ret_packed)
 {
     const struct vt_op_context *ctx = context;
     const struct state *s = ctx->state;
-    if (s->transposed) {
-        vt_conv_transpose_pack(&s->conv, ctx->inputs[1]->data, ret_packed);
-    } else {
-        vt_conv_pack(&s->conv, ctx->inputs[1]->data, ctx->affine->scale, ret_packed);
-    }
+    vt_conv_pack(&s->conv, ctx->inputs[1]->data, ctx->affine->scale, ret_packed);
 }
 
 /* The bias behind a folded batch normalisation: b·scale + shift. */
@@ -73,13 +68,10 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
 {
     struct state *s = ctx->state;
     const struct vt_tensor *w = ctx->inputs[1], *bias = vt_op_input(ctx, 2);
-    const size_t packed = (s->transposed ? vt_conv_transpose_packed_floats(&s->conv)
-                                         : vt_conv_packed_floats(&s->conv)) *
-                          sizeof(float);
+    const size_t packed = vt_conv_packed_floats(&s->conv) * sizeof(float);
     const size_t channels = (size_t)s->conv.out_channels;
-    uint64_t variant = vt_op_hash(VT_OP_HASH_START, &s->conv.way, sizeof(s->conv.way));
-    variant = vt_op_hash(variant, &s->conv.gemm->mr, sizeof(s->conv.gemm->mr));
-    variant = vt_op_hash(variant, &s->conv.groups, sizeof(s->conv.groups));
+    const uint64_t key = vt_conv_packed_key(&s->conv);
+    uint64_t variant = vt_op_hash(VT_OP_HASH_START, &key, sizeof(key));
     if (has_affine(ctx)) {
         variant = vt_op_hash(variant, ctx->affine->scale, channels * sizeof(float));
         variant = vt_op_hash(variant, ctx->affine->shift, channels * sizeof(float));
@@ -88,8 +80,8 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
     s->packed = NULL;
     s->bias = NULL;
     if (w->data != NULL) {
-        s->packed = vt_weights_pack(ctx->weights, w->data, s->transposed ? "convt" : "conv",
-                                    variant, packed, pack_weights, ctx);
+        s->packed =
+            vt_weights_pack(ctx->weights, w->data, "conv", variant, packed, pack_weights, ctx);
         if (s->packed == NULL) {
             return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights",
                               packed);
@@ -117,18 +109,6 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
     return VT_OK;
 }
 
-/* "direct 12x32": the way, and the tile of its micro-kernel where it has one. */
-static void name_kernel(struct vt_op_context *ctx, const struct vt_conv *conv)
-{
-    if (conv->way == VT_CONV_DEPTHWISE) {
-        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "depthwise");
-        return;
-    }
-    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s %ux%u",
-                   conv->way == VT_CONV_DIRECT ? "direct" : "patches", conv->gemm->mr,
-                   conv->gemm->nr);
-}
-
 static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t *ret_workspace)
 {
     struct state *s = ctx->state;
@@ -148,7 +128,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
 
     struct vt_conv *conv = &s->conv;
     memset(conv, 0, sizeof(*conv));
-    s->transposed = transposed;
+    conv->transposed = transposed;
     conv->batch = window.batch;
     conv->groups = vt_node_int(ctx->node, "group", 1);
     conv->in_channels = window.channels;
@@ -166,18 +146,9 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
         return status;
     }
 
-    const uint32_t threads = vt_pool_threads(ctx->pool);
-    size_t workspace;
-    if (transposed) {
-        conv->way = VT_CONV_GEMM;
-        conv->gemm = vt_gemm_kernel_find(vt_topology()->features);
-        workspace = vt_conv_transpose_workspace_bytes(conv, threads);
-    } else {
-        vt_conv_init(conv, vt_topology()->features);
-        workspace = vt_conv_workspace_bytes(conv, threads);
-    }
-    name_kernel(ctx, conv);
-    workspace = vt_op_align(workspace);
+    vt_conv_init(conv, vt_topology()->features);
+    vt_conv_kernel_name(conv, ctx->kernel, sizeof(ctx->kernel));
+    size_t workspace = vt_op_align(vt_conv_workspace_bytes(conv, vt_pool_threads(ctx->pool)));
     status = place_weights(ctx, &workspace);
     if (status == VT_OK) {
         *ret_workspace = workspace;
@@ -217,11 +188,7 @@ static enum vt_status conv_run(struct vt_op_context *ctx)
             data.bias = sum;
         }
     }
-    if (s->transposed) {
-        vt_conv_transpose_run(&s->conv, &data, ctx->pool, ctx->workspace);
-    } else {
-        vt_conv_run(&s->conv, &data, ctx->pool, ctx->workspace);
-    }
+    vt_conv_run(&s->conv, &data, ctx->pool, ctx->workspace);
     return VT_OK;
 }
 
