@@ -4,7 +4,7 @@
  * only while it is being built.
  *
  *   walk.c     the graph becomes a program: inference, control flow        (fold.c: constants)
- *   fuse.c     dead steps go, neighbours become one step
+ *   passes/    fewer steps that compute the same, one file a pass
  *   build.c    tensors, contexts, prepare()                            (widen.c: half precision)
  *   layout.c   buffers, lifetimes, the arena                               (memory.c: packing)
  *   execute.c  runs the program                       (control.c: If, Loop; profile.c: its clock)
@@ -109,7 +109,8 @@ struct vt_step {
     uint32_t n_inputs, n_outputs;
     uint32_t absorbed; /* nodes fused into it */
     double flops;
-    uint32_t position, end; /* in the numbering of all steps; differ for control */
+    /* In the numbering of all steps; differ for control. Until the layout: within its program. */
+    uint32_t position, end;
     struct vt_epilogue epilogue;
     struct vt_channel_affine affine;
     const struct vt_tensor **input_tensors;
@@ -248,9 +249,8 @@ void vt_shape_unknown(struct vt_shape_info *info);
 enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
                        const uint32_t *inputs, bool *ret_folded);
 
-/* fuse.c */
-void vt_prune(struct vt_builder *builder, struct vt_program *program);
-enum vt_status vt_fuse(struct vt_builder *builder, struct vt_program *program);
+/* passes/passes.c */
+enum vt_status vt_passes_run(struct vt_builder *builder, const struct vt_plan_options *options);
 
 /* widen.c: prepare() and run() of an operator, which sees float16 and bfloat16 as float32. */
 /* NULL in *ret_widen where there is nothing to convert. */

@@ -157,7 +157,7 @@ static enum vt_status set_outputs(struct vt_builder *builder)
 }
 
 static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *inputs,
-                            uint32_t n_inputs)
+                            uint32_t n_inputs, const struct vt_plan_options *options)
 {
     struct vt_plan *plan = builder->plan;
     enum vt_status status = set_constants(builder);
@@ -170,8 +170,7 @@ static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *
     if (status != VT_OK) {
         return status;
     }
-    vt_prune(builder, plan->program);
-    status = vt_fuse(builder, plan->program);
+    status = vt_passes_run(builder, options);
     if (status == VT_OK) {
         status = vt_build_steps(builder, plan->program);
     }
@@ -183,7 +182,8 @@ static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *
 
 enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weights,
                            struct vt_pool *pool, const struct vt_tensor *inputs, uint32_t n_inputs,
-                           struct vt_error *err, struct vt_plan **ret_plan)
+                           const struct vt_plan_options *options, struct vt_error *err,
+                           struct vt_plan **ret_plan)
 {
     /* What goes wrong on the way needs a place for its text, also where the caller has none. */
     struct vt_error own = VT_ERROR_INIT;
@@ -198,7 +198,7 @@ enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weig
     plan->workspace.grows = true;
     struct vt_builder builder = {.plan = plan, .err = err != NULL ? err : &own};
     vt_arena_init(&builder.scratch, 0);
-    enum vt_status status = build(&builder, inputs, n_inputs);
+    enum vt_status status = build(&builder, inputs, n_inputs, options);
     vt_arena_release(&builder.scratch);
     if (status != VT_OK) {
         vt_plan_free(plan);

@@ -29,13 +29,38 @@ enum vt_status vt_weights_new(const struct vt_model *model, struct vt_error *err
 void vt_weights_free(struct vt_weights *weights); /* accepts NULL */
 
 /*
+ * The passes that turn the graph's steps into fewer (plan/passes/), by their number in the order
+ * in which they are applied. Name and summary are NULL from the count on.
+ */
+uint32_t vt_plan_pass_count(void);
+const char *vt_plan_pass_name(uint32_t pass);
+const char *vt_plan_pass_summary(uint32_t pass);
+uint32_t vt_plan_pass_find(const char *name); /* the count when there is none */
+#define VT_PLAN_NO_PASSES UINT64_MAX
+
+/* What a pass did. First come "shapes" and "constants", which every plan needs. */
+struct vt_pass_report {
+    const char *name, *summary;
+    uint32_t steps_before, steps_after; /* of the whole program, bodies included */
+    uint32_t changes;
+};
+
+struct vt_plan_options {
+    uint64_t without; /* passes to leave out: bit i is pass i */
+    /* Called while planning, after each pass that is not left out; may be NULL. */
+    void (*observe)(void *ctx, const struct vt_pass_report *report);
+    void *observe_ctx;
+};
+
+/*
  * Plans the model for inputs of exactly these shapes (`inputs[i].data` is not looked at), in the
- * order of the main graph's inputs. `pool` serves the run; NULL runs on the calling thread. Errors
- * name node and operator.
+ * order of the main graph's inputs. `pool` serves the run; NULL runs on the calling thread.
+ * `options` may be NULL: all passes. Errors name node and operator.
  */
 enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weights,
                            struct vt_pool *pool, const struct vt_tensor *inputs, uint32_t n_inputs,
-                           struct vt_error *err, struct vt_plan **ret_plan) VT_NODISCARD;
+                           const struct vt_plan_options *options, struct vt_error *err,
+                           struct vt_plan **ret_plan) VT_NODISCARD;
 void vt_plan_free(struct vt_plan *plan); /* accepts NULL */
 
 /*

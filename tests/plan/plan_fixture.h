@@ -54,7 +54,7 @@ static inline void fixture_plan(struct fixture *f, const struct vt_tensor *input
 {
     vt_plan_free(f->plan);
     f->plan = NULL;
-    if (vt_plan_new(f->model, f->weights, f->pool, inputs, n, &f->err, &f->plan) != VT_OK) {
+    if (vt_plan_new(f->model, f->weights, f->pool, inputs, n, NULL, &f->err, &f->plan) != VT_OK) {
         fail_msg("%s", f->err.text);
     }
 }

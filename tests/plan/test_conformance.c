@@ -156,7 +156,7 @@ static void run_set(const struct vt_model *model, struct vt_weights *weights, co
         restore_type(&inputs[i], model, graph->inputs[i]);
     for (uint32_t i = 0; i < n_wanted && i < graph->n_outputs; i++)
         restore_type(&wanted[i], model, graph->outputs[i]);
-    enum vt_status status = vt_plan_new(model, weights, NULL, inputs, n_inputs, &err, &plan);
+    enum vt_status status = vt_plan_new(model, weights, NULL, inputs, n_inputs, NULL, &err, &plan);
     if (status != VT_OK) {
         say(v, status == VT_ERR_UNSUPPORTED ? UNSUPPORTED : FAILED, "%s: %s",
             vt_status_name(status), err.text);

@@ -139,10 +139,12 @@ static void test_wrong_inputs(void **state)
     const float x[16] = {0};
     struct vt_tensor wrong = view(VT_F32, x, 1, 3, 2, 2, -1);
     wrong.bytes = 0;
-    assert_int_equal(vt_plan_new(f.model, f.weights, NULL, &wrong, 1, &f.err, &plan), VT_ERR_USAGE);
+    assert_int_equal(vt_plan_new(f.model, f.weights, NULL, &wrong, 1, NULL, &f.err, &plan),
+                     VT_ERR_USAGE);
     assert_non_null(strstr(f.err.text, "'x'"));
     assert_non_null(strstr(f.err.text, "1x3x2x2"));
-    assert_int_equal(vt_plan_new(f.model, f.weights, NULL, &wrong, 0, NULL, &plan), VT_ERR_USAGE);
+    assert_int_equal(vt_plan_new(f.model, f.weights, NULL, &wrong, 0, NULL, NULL, &plan),
+                     VT_ERR_USAGE);
     assert_null(plan);
     f.err = (struct vt_error)VT_ERROR_INIT;
     struct vt_tensor right = view(VT_F32, x, 1, 2, 2, 2, -1);
@@ -235,7 +237,7 @@ static void torture(const char *name, const struct vt_tensor *inputs, uint32_t n
         vt_torture_begin(&t, allowed);
         enum vt_status status = vt_weights_new(f.model, &err, &weights);
         if (status == VT_OK) {
-            status = vt_plan_new(f.model, weights, NULL, inputs, n, &err, &plan);
+            status = vt_plan_new(f.model, weights, NULL, inputs, n, NULL, &err, &plan);
         }
         if (status == VT_OK) {
             status = vt_plan_run(plan, inputs, n, &err, f.outputs, f.n_outputs);

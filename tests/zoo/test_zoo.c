@@ -254,7 +254,8 @@ static void run_graph(const char *network, size_t graph, struct running *r)
         assert_non_null(tensor->data);
         fill_input(tensor, value);
     }
-    if (vt_plan_new(r->model, r->weights, NULL, r->inputs, r->n_inputs, &err, &r->plan) != VT_OK ||
+    if (vt_plan_new(r->model, r->weights, NULL, r->inputs, r->n_inputs, NULL, &err, &r->plan) !=
+            VT_OK ||
         vt_plan_run(r->plan, r->inputs, r->n_inputs, &err, r->outputs, r->n_outputs) != VT_OK) {
         fail_msg("%s: %s", network, err.text);
     }

@@ -58,7 +58,7 @@ static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, 
         return VT_OK; /* the first request will tell */
     }
     enum vt_status status = vt_plan_new(item->model, engine->weights[graph], NULL, inputs,
-                                        item->signature.n_inputs, err, &plan);
+                                        item->signature.n_inputs, NULL, err, &plan);
     vt_plan_free(plan);
     return status;
 }
