@@ -137,10 +137,9 @@ static enum vt_status take_inputs(struct vt_builder *builder, struct vt_step *st
         step->input_tensors[i] = tensor_of(builder, step->inputs[i]);
         if (step->inputs[i] != VT_NO_VALUE && step->input_tensors[i] == NULL) {
             char text[VT_NODE_TEXT_MAX];
-            return vt_error_set(
-                builder->err, VT_ERR_FORMAT, "%s: nothing makes its input '%s'",
-                vt_node_text(builder, step->node, text),
-                vt_plain(vt_model_values(builder->plan->model)[step->inputs[i]].name).text);
+            return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes its input '%s'",
+                                vt_node_text(builder, step->node, text),
+                                vt_plain(vt_value_name(builder, step->inputs[i])).text);
         }
     }
     return VT_OK;
@@ -235,7 +234,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
             return vt_error_set(builder->err, VT_ERR_UNSUPPORTED,
                                 "%s: only its first output is supported, but '%s' is used too",
                                 vt_node_text(builder, step->node, text),
-                                vt_plain(vt_model_values(plan->model)[step->outputs[i]].name).text);
+                                vt_plain(vt_value_name(builder, step->outputs[i])).text);
         }
     }
     if (step->kind == VT_STEP_VIEW && step->n_outputs > 1) {
@@ -251,6 +250,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
                                        .pool = plan->pool,
                                        .epilogue = &step->epilogue,
                                        .affine = &step->affine,
+                                       .channels_last = step->channels_last,
                                        .inputs = step->input_tensors,
                                        .n_inputs = step->n_inputs,
                                        .outputs = step->output_tensors,

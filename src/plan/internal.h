@@ -103,6 +103,7 @@ struct vt_step {
     enum vt_step_kind kind;
     bool dead;
     bool elided; /* a view at a place known while planning: nothing to run */
+    bool channels_last;
     const struct vt_node *node;
     const struct vt_op *op;
     uint32_t *inputs, *outputs; /* values, renamed; VT_NO_VALUE where omitted */
@@ -161,8 +162,10 @@ struct vt_build_value {
     struct vt_shape_info info; /* info.value: a constant */
     bool pure;                 /* a constant that does not depend on the inputs' shapes */
     bool graph_input;
-    bool may_be_input; /* its memory may be that of an input of the plan */
-    uint32_t renamed;  /* stands for this value; VT_NO_VALUE: for itself */
+    bool may_be_input;  /* its memory may be that of an input of the plan */
+    bool channels_last; /* the order of its elements: [batch][spatial][channels] */
+    uint32_t twin;      /* the same value in the other order; VT_NO_VALUE: there is none */
+    uint32_t renamed;   /* stands for this value; VT_NO_VALUE: for itself */
     uint32_t uses;
     struct vt_step *producer;
     struct vt_program *home; /* the producer's program */
@@ -184,8 +187,8 @@ struct vt_span {
 struct vt_builder {
     struct vt_plan *plan;
     struct vt_arena scratch;
-    struct vt_build_value *values;
-    uint32_t n_values;
+    struct vt_build_value *values; /* those of the model, then those that a pass added */
+    uint32_t n_values, value_capacity;
     struct vt_alias *aliases;
     uint32_t n_aliases, alias_capacity;
     struct vt_span *loops;
@@ -217,6 +220,16 @@ static inline uint32_t vt_resolve(const struct vt_builder *builder, uint32_t val
         value = builder->values[value].renamed;
     }
     return value;
+}
+
+/* The value's name in the model, also of one that a pass added for it. */
+static inline const char *vt_value_name(const struct vt_builder *builder, uint32_t value)
+{
+    const struct vt_model *model = builder->plan->model;
+    while (value != VT_NO_VALUE && value >= vt_model_value_count(model)) {
+        value = builder->values[value].twin;
+    }
+    return value != VT_NO_VALUE ? vt_model_values(model)[value].name : "";
 }
 
 static inline bool vt_is_constant(const struct vt_builder *builder, uint32_t value)

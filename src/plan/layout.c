@@ -434,8 +434,7 @@ static enum vt_status too_large_for(struct vt_builder *builder, size_t machine,
             largest = i;
         }
     }
-    const char *name =
-        largest != VT_NO_VALUE ? vt_model_values(builder->plan->model)[largest].name : "";
+    const char *name = largest != VT_NO_VALUE ? vt_value_name(builder, largest) : "";
     return vt_error_set(builder->err, status,
                         "%s: the values of the model need %zu MiB of memory for inputs of this "
                         "size, '%s' alone %zu MiB; this machine has %zu MiB: try a smaller batch "

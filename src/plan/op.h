@@ -39,6 +39,10 @@ struct vt_op_context {
     struct vt_pool *pool;
     const struct vt_epilogue *epilogue;     /* never NULL */
     const struct vt_channel_affine *affine; /* never NULL */
+    /* Images (input 0, the residual, all inputs of the output's extents, output 0) have their
+     * elements in the order [batch][spatial][channels]; their extents are as ONNX has them. Only
+     * where passes/channels_last.c has a rule for the operator. */
+    bool channels_last;
     /* In the node's order, NULL where omitted. In prepare(), `data` is set only for constants. */
     const struct vt_tensor *const *inputs;
     uint32_t n_inputs;

@@ -82,7 +82,7 @@ static enum vt_status set_inputs(struct vt_builder *builder, const struct vt_ten
 static enum vt_status set_constants(struct vt_builder *builder)
 {
     const struct vt_value *declared = vt_model_values(builder->plan->model);
-    builder->n_values = vt_model_value_count(builder->plan->model);
+    builder->n_values = builder->value_capacity = vt_model_value_count(builder->plan->model);
     builder->values =
         vt_arena_calloc(&builder->scratch, (size_t)builder->n_values + 1, sizeof(*builder->values));
     if (builder->values == NULL) {
@@ -91,7 +91,7 @@ static enum vt_status set_constants(struct vt_builder *builder)
     for (uint32_t i = 0; i < builder->n_values; i++) {
         struct vt_build_value *value = &builder->values[i];
         vt_shape_unknown(&value->info);
-        value->renamed = VT_NO_VALUE;
+        value->renamed = value->twin = VT_NO_VALUE;
         const struct vt_tensor *constant = declared[i].constant;
         if (constant != NULL) {
             value->info.dtype = constant->dtype;
@@ -137,10 +137,9 @@ static enum vt_status set_outputs(struct vt_builder *builder)
         }
         plan->outputs[i].tensor = value->info.value != NULL ? value->info.value : value->tensor;
         if (plan->outputs[i].tensor == NULL) {
-            return vt_error_set(
-                builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
-                vt_model_name(plan->model),
-                vt_plain(vt_model_values(plan->model)[program->outputs[i]].name).text);
+            return vt_error_set(builder->err, VT_ERR_FORMAT, "%s: nothing makes output '%s'",
+                                vt_model_name(plan->model),
+                                vt_plain(vt_value_name(builder, program->outputs[i])).text);
         }
         if (value->info.value == NULL && (value->graph_input || value->may_be_input)) {
             struct vt_buffer *copy = vt_arena_calloc(&plan->memory, 1, sizeof(*copy));

@@ -129,6 +129,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     struct vt_conv *conv = &s->conv;
     memset(conv, 0, sizeof(*conv));
     conv->transposed = transposed;
+    conv->channels_last = ctx->channels_last;
     conv->batch = window.batch;
     conv->groups = vt_node_int(ctx->node, "group", 1);
     conv->in_channels = window.channels;

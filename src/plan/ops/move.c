@@ -41,6 +41,22 @@ static enum vt_status transpose_run(struct vt_op_context *ctx)
     return VT_OK;
 }
 
+/* Channels first to channels last, or back: each image is a matrix that is transposed. */
+static enum vt_status reorder_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *in = ctx->inputs[0];
+    const bool to_last = strcmp(ctx->node->op, "ToChannelsLast") == 0;
+    const int64_t channels = in->dim[1], pixels = vt_op_product(in->dim, 2, in->rank);
+    const int64_t rows = to_last ? pixels : channels, columns = to_last ? channels : pixels;
+    const struct vt_copy copy = {.rank = 3,
+                                 .dim = {in->dim[0], rows, columns},
+                                 .from = {rows * columns, 1, rows},
+                                 .to = {rows * columns, columns, 1},
+                                 .bytes = vt_dtype_bytes(in->dtype)};
+    vt_copy_run(&copy, in->data, ctx->outputs[0].data, ctx->pool);
+    return VT_OK;
+}
+
 static enum vt_status transpose_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     size_t n = 0;
@@ -86,9 +102,31 @@ static enum vt_status concat_prepare(struct vt_op_context *ctx, size_t *ret_work
     return status;
 }
 
+/* Channels last: the parts stand side by side in every pixel. */
+static enum vt_status concat_pixels(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *out = &ctx->outputs[0];
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < ctx->n_inputs; i++) {
+        const struct vt_tensor *part = ctx->inputs[i];
+        const struct vt_copy copy = {
+            .rank = 2,
+            .dim = {out->dim[0] * vt_op_product(out->dim, 2, out->rank), part->dim[1]},
+            .from = {part->dim[1], 1},
+            .to = {out->dim[1], 1},
+            .bytes = vt_dtype_bytes(out->dtype)};
+        vt_copy_run(&copy, part->data, (char *)out->data + offset * (int64_t)copy.bytes, ctx->pool);
+        offset += part->dim[1];
+    }
+    return VT_OK;
+}
+
 static enum vt_status concat_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *out = &ctx->outputs[0];
+    if (ctx->channels_last) {
+        return concat_pixels(ctx);
+    }
     uint32_t axis = 0;
     int64_t offset = 0;
     enum vt_status status = vt_op_axis(ctx, vt_node_int(ctx->node, "axis", 1), out->rank, &axis);
@@ -412,6 +450,8 @@ static enum vt_status block_run(struct vt_op_context *ctx)
 
 static const struct vt_op ops[] = {
     {"", "Transpose", VT_OP_ANY_FLOAT, 0, transpose_prepare, transpose_run},
+    {"vatio", "ToChannelsLast", VT_OP_ANY_FLOAT, 0, any_prepare, reorder_run},
+    {"vatio", "ToChannelsFirst", VT_OP_ANY_FLOAT, 0, any_prepare, reorder_run},
     {"", "Concat", VT_OP_ANY_FLOAT, 0, concat_prepare, concat_run},
     {"", "Split", VT_OP_ANY_FLOAT, 0, split_prepare, split_run},
     {"", "Slice", VT_OP_ANY_FLOAT, 0, any_prepare, slice_run},

@@ -4,6 +4,31 @@
 
 #include "plan/passes/pass.h"
 
+enum vt_status vt_value_add(struct vt_builder *builder, const struct vt_shape_info *info,
+                            uint32_t *ret_value)
+{
+    const struct vt_shape_info copy = *info; /* may lie in the table */
+    if (builder->n_values == VT_NO_VALUE) {
+        return vt_error_set(builder->err, VT_ERR_LIMIT, "the model has too many values");
+    }
+    if (builder->n_values == builder->value_capacity) {
+        const uint32_t larger = builder->n_values + builder->n_values / 2 + 64;
+        struct vt_build_value *fresh =
+            vt_arena_calloc(&builder->scratch, (size_t)larger + 1, sizeof(*fresh));
+        if (fresh == NULL) {
+            return vt_out_of_memory(builder->err);
+        }
+        memcpy(fresh, builder->values, builder->n_values * sizeof(*fresh));
+        builder->values = fresh;
+        builder->value_capacity = larger;
+    }
+    struct vt_build_value *value = &builder->values[builder->n_values];
+    value->info = copy;
+    value->renamed = value->twin = VT_NO_VALUE;
+    *ret_value = builder->n_values++;
+    return VT_OK;
+}
+
 void vt_value_use(struct vt_builder *builder, uint32_t value)
 {
     uint32_t used = vt_resolve(builder, value);

@@ -9,7 +9,8 @@
  * - `uses` of every value is exact: inputs of living steps in all programs, and outputs of these.
  * - step->position ascends in the order of execution within a program.
  * - A step that is no longer wanted is marked `dead` (and its uses are taken back); the runner
- *   unlinks it. New steps are not linked in: a pass gives a step that is there another meaning.
+ *   unlinks it. A pass gives a step that is there another meaning; only channels_last.c, the last
+ *   one, links in new ones.
  * - A value that stands for another one is `renamed`; until the pass ends steps may still name the
  *   old one, so inputs are read through vt_resolve.
  *
@@ -41,9 +42,15 @@ VT_PASS(dead_code);
 VT_PASS(fuse_norm);
 VT_PASS(fuse_residual);
 VT_PASS(fuse_activation);
+VT_PASS(channels_last);
 
 /* --- what they share (edit.c) -------------------------------------------------------------------
  */
+
+/* A value that the model does not have, of that shape; its number is not below the model's count.
+ */
+enum vt_status vt_value_add(struct vt_builder *builder, const struct vt_shape_info *info,
+                            uint32_t *ret_value);
 
 /* A step or an output looks at the value. */
 void vt_value_use(struct vt_builder *builder, uint32_t value);

@@ -11,6 +11,8 @@ static const struct vt_pass table[] = {
     {"fuse-residual", "a sum moves into the step that makes one of its terms",
      vt_pass_fuse_residual},
     {"fuse-activation", "an activation moves into the step before it", vt_pass_fuse_activation},
+    {"channels-last", "images have their channels last in memory where convolutions want it",
+     vt_pass_channels_last},
 };
 #define N_PASSES (sizeof(table) / sizeof(table[0]))
 _Static_assert(N_PASSES <= 64, "a set of passes is one word");
