@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/quote.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -18,6 +20,7 @@
 static struct vt_topology topology;
 static hwloc_topology_t machine; /* kept for vt_topology_cpu_order; NULL when hwloc failed */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char complaint[256];
 
 #if defined(__x86_64__)
 /* XCR0: which register files the operating system saves. */
@@ -28,7 +31,7 @@ __attribute__((target("xsave"))) static uint64_t saved_state(void)
 
 static uint32_t cpu_features(void)
 {
-    unsigned eax, ebx, ecx, edx;
+    unsigned eax, ebx, ecx, edx, wide;
     uint32_t features = 0;
 
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0) {
@@ -51,6 +54,9 @@ static uint32_t cpu_features(void)
         if ((ecx & bit_AVX512VNNI) != 0) {
             features |= VT_CPU_VNNI;
         }
+        if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &wide) && (eax & bit_AVX512BF16) != 0) {
+            features |= VT_CPU_BF16;
+        }
         /* AMX-BF16 is bit 22, AMX-TILE bit 24, AMX-INT8 bit 25 of EDX. */
         if (tiles && (edx & 0x3400000U) == 0x3400000U) {
             features |= VT_CPU_AMX;
@@ -65,32 +71,36 @@ static uint32_t cpu_features(void)
 }
 #endif
 
-/* What VATIO_CPU_FEATURES allows; everything when it is unset. Names without a meaning allow
- * nothing. */
+/* The steps of the ladder that VATIO_CPU names, each with what is below it. */
+static const struct {
+    const char *name;
+    uint32_t features;
+} levels[] = {
+    {"portable", 0},
+    {"avx2", VT_CPU_AVX2},
+    {"avx512", VT_CPU_AVX2 | VT_CPU_AVX512},
+    {"vnni", VT_CPU_AVX2 | VT_CPU_AVX512 | VT_CPU_VNNI},
+    {"bf16", VT_CPU_AVX2 | VT_CPU_AVX512 | VT_CPU_VNNI | VT_CPU_BF16},
+    {"amx", VT_CPU_AVX2 | VT_CPU_AVX512 | VT_CPU_VNNI | VT_CPU_BF16 | VT_CPU_AMX},
+};
+#define N_LEVELS (sizeof levels / sizeof levels[0])
+
+/* What VATIO_CPU allows; everything where it is unset or is no level, which is complained about. */
 static uint32_t allowed_features(void)
 {
-    static const struct {
-        const char *name;
-        uint32_t features;
-    } names[] = {
-        {"none", 0},           {"avx2", VT_CPU_AVX2}, {"avx512", VT_CPU_AVX512},
-        {"vnni", VT_CPU_VNNI}, {"amx", VT_CPU_AMX},
-    };
-    const char *text = getenv("VATIO_CPU_FEATURES");
+    const char *text = getenv("VATIO_CPU");
     if (text == NULL || text[0] == '\0') {
         return UINT32_MAX;
     }
-    uint32_t allowed = 0;
-    while (*text != '\0') {
-        size_t length = strcspn(text, ",");
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            if (strlen(names[i].name) == length && strncmp(text, names[i].name, length) == 0) {
-                allowed |= names[i].features;
-            }
+    for (size_t i = 0; i < N_LEVELS; i++) {
+        if (strcmp(levels[i].name, text) == 0) {
+            return levels[i].features;
         }
-        text += length + (text[length] == ',' ? 1 : 0);
     }
-    return allowed;
+    (void)snprintf(complaint, sizeof complaint,
+                   "VATIO_CPU is '%s': it can be portable, avx2, avx512, vnni, bf16 or amx",
+                   vt_plain(text).text);
+    return UINT32_MAX;
 }
 
 /* The value behind `key` in a file of "key<separator>value" lines, unquoted. */
@@ -228,16 +238,18 @@ static void read_topology(void)
         (void)snprintf(topology.cpu_model, sizeof topology.cpu_model, "unknown processor");
     }
     topology.features = cpu_features() & allowed_features();
-    /* Wider sets build on AVX2 kernels for their tails. */
-    if ((topology.features & VT_CPU_AVX2) == 0) {
-        topology.features = 0;
-    }
 }
 
 const struct vt_topology *vt_topology(void)
 {
     pthread_once(&once, read_topology);
     return &topology;
+}
+
+const char *vt_topology_complaint(void)
+{
+    (void)vt_topology();
+    return complaint[0] != '\0' ? complaint : NULL;
 }
 
 const char *vt_topology_isa(void)

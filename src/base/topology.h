@@ -2,9 +2,9 @@
 /*
  * What machine this is: cores, NUMA nodes and the processor's instruction sets.
  *
- * VATIO_CPU_FEATURES masks instruction sets, so that every path can be tested on one machine:
- * "none" leaves the portable code, "avx2" the AVX2 one, and so on (a comma-separated list of what
- * may be used).
+ * The environment's VATIO_CPU says up to which instruction set kernels may go, so that every path
+ * can be tested on one machine: portable, avx2, avx512, vnni, bf16 or amx, each with those before
+ * it.
  */
 #ifndef VT_BASE_TOPOLOGY_H
 #define VT_BASE_TOPOLOGY_H
@@ -19,6 +19,7 @@ enum vt_cpu_feature {
     VT_CPU_AVX2 = 1 << 0,   /* with FMA and F16C */
     VT_CPU_AVX512 = 1 << 1, /* F, BW, DQ, VL */
     VT_CPU_VNNI = 1 << 2,   /* AVX-512 VNNI */
+    VT_CPU_BF16 = 1 << 4,   /* AVX-512 BF16 */
     VT_CPU_AMX = 1 << 3,    /* tile, int8, bf16; the kernel's permission is asked for when used */
 };
 
@@ -36,6 +37,8 @@ struct vt_topology {
 
 /* Read once, on first use; static storage, never NULL. Thread-safe. */
 VT_API const struct vt_topology *vt_topology(void);
+/* What is wrong with VATIO_CPU, in one line; NULL: nothing. */
+VT_API const char *vt_topology_complaint(void);
 /* The best usable instruction set as people say it: "AVX-512", "AVX2", "portable". */
 VT_API const char *vt_topology_isa(void);
 /*

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/topology.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "run/compare/compare_job.h"
@@ -233,6 +234,10 @@ int main(int argc, char **argv)
         vt_log_set(log_to_stderr, NULL, VT_LOG_DEBUG);
     } else if (log != NULL && strcmp(log, "trace") == 0) {
         vt_log_set(log_to_stderr, NULL, VT_LOG_TRACE);
+    }
+    if (vt_topology_complaint() != NULL) {
+        (void)fprintf(stderr, "vatio: %s\n", vt_topology_complaint());
+        return vt_status_exit_code(VT_ERR_USAGE);
     }
     int code = dispatch(argc, (const char *const *)argv);
     if ((fflush(stdout) != 0 || ferror(stdout) != 0) && (code == 0 || code == 1)) {

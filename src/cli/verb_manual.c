@@ -19,8 +19,8 @@ static const struct vt_manual_entry exit_codes[] = {
 };
 
 static const struct vt_manual_entry environment[] = {
-    {"VATIO_CPU_FEATURES", "what the native engine may use of the processor: a list out of none, "
-                           "avx2, avx512, vnni, amx (default: all it has)"},
+    {"VATIO_CPU", "up to which instruction set the native engine goes: portable, avx2, avx512, "
+                  "vnni, bf16 or amx, each with those before it (default: all the processor has)"},
     {"VATIO_ONNXRUNTIME, VATIO_OPENVINO, VATIO_LIBCURL",
      "where the engines onnxruntime, openvino and kserve find their library: the file, or a folder "
      "with it or its wheel"},

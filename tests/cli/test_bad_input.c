@@ -123,6 +123,19 @@ static void options_out_of_range(void **state)
     no_output_appeared();
 }
 
+static void an_unknown_instruction_set(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("VATIO_CPU", "avx3", 1), 0);
+    assert_one_error(vatio("list", NULL), 2, "VATIO_CPU is 'avx3'");
+    assert_int_equal(setenv("VATIO_CPU", "portable", 1), 0);
+    struct outcome ran = vatio("list", "devices", NULL);
+    assert_int_equal(unsetenv("VATIO_CPU"), 0);
+    assert_int_equal(ran.code, 0);
+    assert_non_null(strstr(ran.out, "portable C"));
+    outcome_free(&ran);
+}
+
 static void write_text(const char *name, const char *text)
 {
     write_work_file(name, text, strlen(text));
@@ -236,6 +249,7 @@ int main(void)
         cmocka_unit_test(engines_that_are_not_there),
         cmocka_unit_test(an_unknown_operator),
         cmocka_unit_test(options_out_of_range),
+        cmocka_unit_test(an_unknown_instruction_set),
         cmocka_unit_test(configuration_files_that_are_wrong),
         cmocka_unit_test(a_misspelt_key_is_a_warning),
         cmocka_unit_test(shapes_that_do_not_fit),
