@@ -129,7 +129,7 @@ static void an_unknown_instruction_set(void **state)
     assert_int_equal(setenv("VATIO_CPU", "avx3", 1), 0);
     assert_one_error(vatio("list", NULL), 2, "VATIO_CPU is 'avx3'");
     assert_int_equal(setenv("VATIO_CPU", "portable", 1), 0);
-    struct outcome ran = vatio("list", "devices", NULL);
+    struct outcome ran = vatio("list", NULL);
     assert_int_equal(unsetenv("VATIO_CPU"), 0);
     assert_int_equal(ran.code, 0);
     assert_non_null(strstr(ran.out, "portable C"));
