@@ -74,9 +74,8 @@ void vt_error_name_node(struct vt_error *err, const struct vt_model *model,
 /* --- tensors ------------------------------------------------------------------------------------
  */
 
-/* The shape as far as it is known; extents found at run time are 0 until then. */
-static enum vt_status shape_tensor(struct vt_builder *builder, const struct vt_node *node,
-                                   const struct vt_shape_info *info, struct vt_tensor *ret)
+enum vt_status vt_tensor_shape(struct vt_builder *builder, const struct vt_node *node,
+                               const struct vt_shape_info *info, struct vt_tensor *ret)
 {
     ret->dtype = info->dtype;
     if (!vt_shape_info_known(info)) {
@@ -108,7 +107,7 @@ static enum vt_status make_outputs(struct vt_builder *builder, struct vt_step *s
         }
         struct vt_build_value *value = &builder->values[step->outputs[i]];
         enum vt_status status =
-            shape_tensor(builder, step->node, &value->info, &step->output_tensors[i]);
+            vt_tensor_shape(builder, step->node, &value->info, &step->output_tensors[i]);
         if (status != VT_OK) {
             return status;
         }
@@ -330,7 +329,7 @@ static enum vt_status make_inside(struct vt_builder *builder, struct vt_step *st
     }
     for (uint32_t i = 0; i < loop->n_carried + 2; i++) {
         struct vt_build_value *value = &builder->values[loop->inside[i]];
-        enum vt_status status = shape_tensor(builder, step->node, &value->info, &inside[i]);
+        enum vt_status status = vt_tensor_shape(builder, step->node, &value->info, &inside[i]);
         if (status != VT_OK) {
             return status;
         }
@@ -394,6 +393,8 @@ enum vt_status vt_build_steps(struct vt_builder *builder, struct vt_program *pro
             status = build_if(builder, step);
         } else if (status == VT_OK && step->kind == VT_STEP_LOOP) {
             status = build_loop(builder, step);
+        } else if (status == VT_OK && step->kind == VT_STEP_SPLIT) {
+            status = vt_build_split(builder, step);
         } else if (status == VT_OK) {
             status = build_op(builder, step);
         }

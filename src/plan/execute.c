@@ -159,6 +159,8 @@ static enum vt_status run_step(struct vt_plan *plan, struct vt_step *step, struc
         return vt_if_run(plan, step, err);
     case VT_STEP_LOOP:
         return vt_loop_run(plan, step, err);
+    case VT_STEP_SPLIT:
+        return vt_split_run(plan, step, err);
     case VT_STEP_VIEW:
         step->ctx.err = err;
         if (step->dynamic != NULL) {

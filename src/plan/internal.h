@@ -7,7 +7,7 @@
  *   passes/    fewer steps that compute the same, one file a pass
  *   build.c    tensors, contexts, prepare()                            (widen.c: half precision)
  *   layout.c   buffers, lifetimes, the arena                               (memory.c: packing)
- *   execute.c  runs the program                       (control.c: If, Loop; profile.c: its clock)
+ *   execute.c  runs the program      (control.c: If, Loop; split.c: batches; profile.c: its clock)
  *
  * A value's number in the model is also its number here: each body of an If or a Loop stands
  * in exactly one place, so one table serves the main graph and all bodies.
@@ -35,6 +35,7 @@ enum vt_step_kind {
     VT_STEP_VIEW, /* a new shape for memory whose place is known only at run time */
     VT_STEP_IF,
     VT_STEP_LOOP,
+    VT_STEP_SPLIT, /* a batch that passes through steps part by part */
 };
 
 struct vt_step;
@@ -98,6 +99,15 @@ struct vt_loop {
     struct vt_scan *scans;
 };
 
+/* A part of a batch, inside; the step's inputs and outputs are the whole. */
+struct vt_split {
+    struct vt_program *body;
+    int64_t parts;
+    uint32_t *inputs, *outputs;      /* values of the body, by those of the step */
+    struct vt_tensor *input_parts;   /* by input */
+    struct vt_tensor **output_parts; /* by output: that of the step which makes it */
+};
+
 struct vt_step {
     struct vt_step *next;
     enum vt_step_kind kind;
@@ -123,6 +133,7 @@ struct vt_step {
     struct vt_widen *widen;     /* NULL: the operator takes the element types as they are */
     struct vt_if *branches;
     struct vt_loop *loop;
+    struct vt_split *split;
     uint32_t profile_index; /* while the plan is profiled */
 };
 
@@ -162,6 +173,7 @@ struct vt_build_value {
     struct vt_shape_info info; /* info.value: a constant */
     bool pure;                 /* a constant that does not depend on the inputs' shapes */
     bool graph_input;
+    bool is_part;       /* its memory is found at run time, within that of a whole batch */
     bool may_be_input;  /* its memory may be that of an input of the plan */
     bool channels_last; /* the order of its elements: [batch][spatial][channels] */
     uint32_t twin;      /* the same value in the other order; VT_NO_VALUE: there is none */
@@ -212,6 +224,21 @@ enum vt_status vt_out_of_memory(struct vt_error *err);
 /* Whether the node's input can be one number of that type, as far as is known; `role` names it. */
 enum vt_status vt_check_scalar(struct vt_builder *builder, const struct vt_node *node,
                                uint32_t input, enum vt_dtype dtype, const char *role);
+
+/* The programs inside a step: at most two. Returns how many. */
+static inline uint32_t vt_step_bodies(const struct vt_step *step, struct vt_program *ret_bodies[2])
+{
+    if (step->branches != NULL) {
+        ret_bodies[0] = step->branches->then_branch;
+        ret_bodies[1] = step->branches->else_branch;
+        return 2;
+    }
+    if (step->loop != NULL || step->split != NULL) {
+        ret_bodies[0] = step->loop != NULL ? step->loop->body : step->split->body;
+        return 1;
+    }
+    return 0;
+}
 
 /* The value that `value` stands for. */
 static inline uint32_t vt_resolve(const struct vt_builder *builder, uint32_t value)
@@ -276,6 +303,9 @@ enum vt_status vt_op_prepare(struct vt_op_context *ctx, const struct vt_op *op,
 enum vt_status vt_op_run(struct vt_op_context *ctx, const struct vt_op *op, struct vt_widen *widen);
 
 /* build.c */
+/* A tensor of that shape, without data; extents found at run time are 0 until then. */
+enum vt_status vt_tensor_shape(struct vt_builder *builder, const struct vt_node *node,
+                               const struct vt_shape_info *info, struct vt_tensor *ret);
 enum vt_status vt_build_steps(struct vt_builder *builder, struct vt_program *program);
 
 /* layout.c */
@@ -295,6 +325,10 @@ struct vt_profile_mark {
 void vt_profile_enter(struct vt_profiler *profiler, struct vt_profile_mark *ret_mark);
 void vt_profile_leave(struct vt_profiler *profiler, const struct vt_step *step,
                       const struct vt_profile_mark *mark);
+
+/* split.c */
+enum vt_status vt_build_split(struct vt_builder *builder, struct vt_step *step);
+enum vt_status vt_split_run(struct vt_plan *plan, struct vt_step *step, struct vt_error *err);
 
 /* control.c */
 enum vt_status vt_if_run(struct vt_plan *plan, struct vt_step *step, struct vt_error *err);

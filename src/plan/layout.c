@@ -129,7 +129,10 @@ static enum vt_status place_program(struct vt_builder *builder, struct vt_progra
 static enum vt_status place_op(struct vt_builder *builder, struct vt_step *step)
 {
     for (uint32_t i = 0; i < step->n_outputs; i++) {
-        if (step->outputs[i] != VT_NO_VALUE) {
+        if (step->outputs[i] != VT_NO_VALUE && builder->values[step->outputs[i]].is_part) {
+            struct vt_build_value *part = &builder->values[step->outputs[i]];
+            part->first = part->last = step->position;
+        } else if (step->outputs[i] != VT_NO_VALUE) {
             step->buffers[i] = value_buffer(builder, step->outputs[i], step->position);
             if (step->buffers[i] == NULL) {
                 return VT_ERR_MEMORY;
@@ -241,6 +244,20 @@ static enum vt_status place_loop(struct vt_builder *builder, struct vt_step *ste
     return status;
 }
 
+/* What comes from outside is looked at by every part, and what goes out is written by each. */
+static enum vt_status place_split(struct vt_builder *builder, struct vt_step *step)
+{
+    enum vt_status status = place_op(builder, step);
+    if (status == VT_OK) {
+        status = place_program(builder, step->split->body);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    step->end = builder->positions++;
+    return add_loop(builder, step->position, step->end);
+}
+
 static enum vt_status place_program(struct vt_builder *builder, struct vt_program *program)
 {
     for (struct vt_step *step = program->first; step != NULL; step = step->next) {
@@ -261,6 +278,9 @@ static enum vt_status place_program(struct vt_builder *builder, struct vt_progra
             break;
         case VT_STEP_LOOP:
             status = place_loop(builder, step);
+            break;
+        case VT_STEP_SPLIT:
+            status = place_split(builder, step);
             break;
         }
         if (status != VT_OK) {
@@ -323,6 +343,15 @@ static void touch_program(struct vt_builder *builder, const struct vt_program *p
                 }
             }
         }
+        if (step->split != NULL) {
+            touch_program(builder, step->split->body);
+            for (uint32_t i = 0; i < step->n_inputs; i++) {
+                touch(builder, step->inputs[i], step->end);
+            }
+            for (uint32_t i = 0; i < step->n_outputs; i++) {
+                touch(builder, step->outputs[i], step->end);
+            }
+        }
         if (step->loop != NULL) {
             const struct vt_loop *loop = step->loop;
             touch_program(builder, loop->body);
@@ -379,7 +408,7 @@ static void join_output(struct vt_builder *builder, struct vt_step *step)
     while (from != NULL && from->joined != NULL) {
         from = from->joined;
     }
-    if (from == NULL || from->grows || to->grows || from->last != step->position ||
+    if (from == NULL || to == NULL || from->grows || to->grows || from->last != step->position ||
         from->first >= step->position || from->capacity != to->capacity) {
         return;
     }
@@ -401,12 +430,10 @@ static void join_program(struct vt_builder *builder, const struct vt_program *pr
         if (step->kind == VT_STEP_OP && (step->op->flags & VT_OP_IN_PLACE) != 0) {
             join_output(builder, step);
         }
-        if (step->branches != NULL) {
-            join_program(builder, step->branches->then_branch);
-            join_program(builder, step->branches->else_branch);
-        }
-        if (step->loop != NULL) {
-            join_program(builder, step->loop->body);
+        struct vt_program *bodies[2];
+        const uint32_t n = vt_step_bodies(step, bodies);
+        for (uint32_t b = 0; b < n; b++) {
+            join_program(builder, bodies[b]);
         }
     }
 }
@@ -500,14 +527,14 @@ static void bind_program(struct vt_builder *builder, const struct vt_program *pr
         if (step->workspace != NULL) {
             step->ctx.workspace = step->workspace->data;
         }
-        if (step->branches != NULL) {
-            bind_program(builder, step->branches->then_branch);
-            bind_program(builder, step->branches->else_branch);
-        }
         if (step->loop != NULL) {
             step->loop->turn_tensor->data = &step->loop->turn;
             step->loop->condition_tensor->data = &step->loop->condition_value;
-            bind_program(builder, step->loop->body);
+        }
+        struct vt_program *bodies[2];
+        const uint32_t n = vt_step_bodies(step, bodies);
+        for (uint32_t b = 0; b < n; b++) {
+            bind_program(builder, bodies[b]);
         }
     }
 }
@@ -531,13 +558,10 @@ static enum vt_status flatten(struct vt_builder *builder, struct vt_program *pro
             continue;
         }
         program->steps[program->n_steps++] = step;
-        if (step->branches != NULL) {
-            status = flatten(builder, step->branches->then_branch);
-            if (status == VT_OK) {
-                status = flatten(builder, step->branches->else_branch);
-            }
-        } else if (step->loop != NULL) {
-            status = flatten(builder, step->loop->body);
+        struct vt_program *bodies[2];
+        const uint32_t n_bodies = vt_step_bodies(step, bodies);
+        for (uint32_t b = 0; b < n_bodies && status == VT_OK; b++) {
+            status = flatten(builder, bodies[b]);
         }
         if (status != VT_OK) {
             return status;

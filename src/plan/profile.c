@@ -28,12 +28,10 @@ static void each_step(struct vt_program *program, void (*visit)(void *ctx, struc
     for (uint32_t i = 0; i < program->n_steps; i++) {
         struct vt_step *step = program->steps[i];
         visit(ctx, step);
-        if (step->branches != NULL) {
-            each_step(step->branches->then_branch, visit, ctx);
-            each_step(step->branches->else_branch, visit, ctx);
-        }
-        if (step->loop != NULL) {
-            each_step(step->loop->body, visit, ctx);
+        struct vt_program *bodies[2];
+        const uint32_t n = vt_step_bodies(step, bodies);
+        for (uint32_t b = 0; b < n; b++) {
+            each_step(bodies[b], visit, ctx);
         }
     }
 }
@@ -183,7 +181,8 @@ void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
         .activation = activation_name(step->epilogue.activation),
         .residual = step->epilogue.has_residual,
         .affine = step->affine.scale != NULL || step->affine.shift != NULL,
-        .control = step->kind == VT_STEP_IF || step->kind == VT_STEP_LOOP,
+        .control =
+            step->kind == VT_STEP_IF || step->kind == VT_STEP_LOOP || step->kind == VT_STEP_SPLIT,
         .kernel = step->ctx.kernel,
         .shape = cost->shape,
         .calls = cost->calls,

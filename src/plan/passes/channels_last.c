@@ -5,165 +5,13 @@
  * A value keeps its extents as ONNX has them, [batch][channels][spatial]; what changes is the order
  * of its elements: [batch][spatial][channels]. Convolutions want it so, others go along when their
  * first input has it already, and the rest is given a reordered copy, made once for all that need
- * it. A step says what it does by a rule; its operator reads ctx->channels_last.
+ * it. image_rules.c says what an operator can; it reads ctx->channels_last.
  *
  * A value whose channels or pixels are a single one has both orders at once: its copy is a view.
  */
 #include <string.h>
 
 #include "plan/passes/pass.h"
-
-enum wish {
-    WISH_NOT,     /* stays as it is */
-    WISH_FOLLOWS, /* does what its input does */
-    WISH_WANTS,
-};
-
-/* Bit i: input i is an image, in the order of the output. */
-typedef enum wish (*rule_func)(const struct vt_builder *builder, const struct vt_step *step,
-                               uint32_t *ret_images);
-
-static const struct vt_shape_info *info_of(const struct vt_builder *builder, uint32_t value)
-{
-    value = vt_resolve(builder, value);
-    return value != VT_NO_VALUE ? &builder->values[value].info : NULL;
-}
-
-static bool is_image(const struct vt_builder *builder, uint32_t value)
-{
-    const struct vt_shape_info *info = info_of(builder, value);
-    return info != NULL && info->dtype == VT_F32 && vt_shape_info_known(info) && info->rank >= 3 &&
-           info->rank <= 5;
-}
-
-/* Input 0 and output 0 are images, no other output is there; the residual is one too. */
-static bool maps_image(const struct vt_builder *builder, const struct vt_step *step,
-                       uint32_t *ret_images)
-{
-    *ret_images = 1;
-    if (step->epilogue.has_residual) {
-        *ret_images |= UINT32_C(1) << (step->n_inputs - 1);
-    }
-    for (uint32_t i = 1; i < step->n_outputs; i++) {
-        if (step->outputs[i] != VT_NO_VALUE) {
-            return false;
-        }
-    }
-    return step->n_inputs > 0 && step->n_outputs > 0 && step->n_inputs <= 32 &&
-           is_image(builder, step->inputs[0]) && is_image(builder, step->outputs[0]);
-}
-
-/* Fewer output channels than this fill too little of a tile to be worth reordering for. */
-#define WORTHWHILE_CHANNELS 16
-
-static enum wish rule_conv(const struct vt_builder *builder, const struct vt_step *step,
-                           uint32_t *ret_images)
-{
-    if (!maps_image(builder, step, ret_images) || vt_node_int(step->node, "group", 1) != 1) {
-        return WISH_NOT;
-    }
-    return info_of(builder, step->outputs[0])->dim[1] >= WORTHWHILE_CHANNELS ? WISH_WANTS
-                                                                             : WISH_FOLLOWS;
-}
-
-/* Elements are changed one by one; other inputs hold a single number or nothing. */
-static enum wish rule_unary(const struct vt_builder *builder, const struct vt_step *step,
-                            uint32_t *ret_images)
-{
-    if (!maps_image(builder, step, ret_images)) {
-        return WISH_NOT;
-    }
-    for (uint32_t i = 1; i < step->n_inputs; i++) {
-        const struct vt_shape_info *info = info_of(builder, step->inputs[i]);
-        if (info != NULL && (info->value == NULL || info->rank != 0)) {
-            return WISH_NOT;
-        }
-    }
-    return WISH_FOLLOWS;
-}
-
-static bool same_extents(const struct vt_shape_info *a, const struct vt_shape_info *b)
-{
-    return a->rank == b->rank && memcmp(a->dim, b->dim, a->rank * sizeof(a->dim[0])) == 0;
-}
-
-static bool is_single(const struct vt_shape_info *info)
-{
-    for (uint32_t d = 0; d < info->rank; d++) {
-        if (info->dim[d] != 1) {
-            return false;
-        }
-    }
-    return info->rank <= VT_RANK_MAX;
-}
-
-/* Images of equal extents, and single numbers. */
-static enum wish rule_elementwise(const struct vt_builder *builder, const struct vt_step *step,
-                                  uint32_t *ret_images)
-{
-    *ret_images = 0;
-    if (step->n_outputs != 1 || step->n_inputs > 32 || !is_image(builder, step->outputs[0])) {
-        return WISH_NOT;
-    }
-    for (uint32_t i = 0; i < step->n_inputs; i++) {
-        const struct vt_shape_info *info = info_of(builder, step->inputs[i]);
-        if (info == NULL || !vt_shape_info_known(info)) {
-            return WISH_NOT;
-        }
-        if (is_image(builder, step->inputs[i]) &&
-            same_extents(info, info_of(builder, step->outputs[0]))) {
-            *ret_images |= UINT32_C(1) << i;
-        } else if (!is_single(info)) {
-            return WISH_NOT;
-        }
-    }
-    return WISH_FOLLOWS;
-}
-
-static enum wish rule_concat(const struct vt_builder *builder, const struct vt_step *step,
-                             uint32_t *ret_images)
-{
-    *ret_images = 0;
-    if (vt_node_int(step->node, "axis", 1) != 1 || step->n_inputs > 32 ||
-        !is_image(builder, step->outputs[0])) {
-        return WISH_NOT;
-    }
-    for (uint32_t i = 0; i < step->n_inputs; i++) {
-        if (!is_image(builder, step->inputs[i])) {
-            return WISH_NOT;
-        }
-        *ret_images |= UINT32_C(1) << i;
-    }
-    return WISH_FOLLOWS;
-}
-
-static const struct rule {
-    const char *op;
-    rule_func func;
-} rules[] = {
-    {"Conv", rule_conv},       {"ConvTranspose", rule_conv}, {"Relu", rule_unary},
-    {"LeakyRelu", rule_unary}, {"Clip", rule_unary},         {"Sigmoid", rule_unary},
-    {"HardSwish", rule_unary}, {"HardSigmoid", rule_unary},  {"Tanh", rule_unary},
-    {"Gelu", rule_unary},      {"Elu", rule_unary},          {"Softplus", rule_unary},
-    {"Exp", rule_unary},       {"Sqrt", rule_unary},         {"Add", rule_elementwise},
-    {"Sub", rule_elementwise}, {"Mul", rule_elementwise},    {"Div", rule_elementwise},
-    {"Max", rule_elementwise}, {"Min", rule_elementwise},    {"Concat", rule_concat},
-};
-
-static enum wish wish_of(const struct vt_builder *builder, const struct vt_step *step,
-                         uint32_t *ret_images)
-{
-    *ret_images = 0;
-    if (step->kind != VT_STEP_OP || step->op == NULL || step->node->domain[0] != '\0') {
-        return WISH_NOT;
-    }
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        if (strcmp(step->node->op, rules[i].op) == 0) {
-            return rules[i].func(builder, step, ret_images);
-        }
-    }
-    return WISH_NOT;
-}
 
 /* --- who is channels last -----------------------------------------------------------------------
  */
@@ -314,9 +162,9 @@ static enum vt_status visit_op(struct vt_builder *builder, struct vt_program *pr
                                struct vt_step ***link, struct vt_step *step, uint32_t *changes)
 {
     uint32_t images = 0;
-    const enum wish wish = wish_of(builder, step, &images);
+    const enum vt_image_wish wish = vt_image_wish_of(builder, step, &images);
     step->channels_last =
-        wish == WISH_WANTS || (wish == WISH_FOLLOWS && finds_last(builder, step, images));
+        wish == VT_IMAGE_WANTS || (wish == VT_IMAGE_FOLLOWS && finds_last(builder, step, images));
     if (is_transpose_to_last(step) && builder->values[step->inputs[0]].channels_last) {
         step->kind = VT_STEP_VIEW;
         ++*changes;

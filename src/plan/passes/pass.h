@@ -43,6 +43,7 @@ VT_PASS(fuse_norm);
 VT_PASS(fuse_residual);
 VT_PASS(fuse_activation);
 VT_PASS(channels_last);
+VT_PASS(batch_split);
 
 /* --- what they share (edit.c) -------------------------------------------------------------------
  */
@@ -74,6 +75,16 @@ struct vt_step *vt_step_open(const struct vt_builder *builder, const struct vt_p
  * own output: at its place all inputs exist. Its other inputs are used no more.
  */
 void vt_step_absorb(struct vt_builder *builder, struct vt_step *step, struct vt_step *inner);
+
+/* What an operator on images does about their layout (image_rules.c). */
+enum vt_image_wish {
+    VT_IMAGE_NOT,     /* is no such operator, or stays channels first */
+    VT_IMAGE_FOLLOWS, /* does what its inputs do */
+    VT_IMAGE_WANTS,   /* is better channels last */
+};
+/* Bit i of *ret_images: input i is an image of the batch, in the layout of output 0. */
+enum vt_image_wish vt_image_wish_of(const struct vt_builder *builder, const struct vt_step *step,
+                                    uint32_t *ret_images);
 
 /* A constant with one float. False when the value is something else. */
 bool vt_constant_float(const struct vt_builder *builder, uint32_t value, float *ret);

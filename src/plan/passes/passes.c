@@ -13,6 +13,8 @@ static const struct vt_pass table[] = {
     {"fuse-activation", "an activation moves into the step before it", vt_pass_fuse_activation},
     {"channels-last", "images have their channels last in memory where convolutions want it",
      vt_pass_channels_last},
+    {"batch-split", "a batch passes in parts through layers whose images outgrow the cache",
+     vt_pass_batch_split},
 };
 #define N_PASSES (sizeof(table) / sizeof(table[0]))
 _Static_assert(N_PASSES <= 64, "a set of passes is one word");
@@ -60,13 +62,10 @@ static enum vt_status each_program(struct vt_builder *builder, struct vt_program
     enum vt_status status = VT_OK;
     for (struct vt_step *step = program->first; step != NULL && status == VT_OK;
          step = step->next) {
-        if (step->branches != NULL) {
-            status = each_program(builder, step->branches->then_branch, visit, ctx);
-            if (status == VT_OK) {
-                status = each_program(builder, step->branches->else_branch, visit, ctx);
-            }
-        } else if (step->loop != NULL) {
-            status = each_program(builder, step->loop->body, visit, ctx);
+        struct vt_program *bodies[2];
+        const uint32_t n = vt_step_bodies(step, bodies);
+        for (uint32_t b = 0; b < n && status == VT_OK; b++) {
+            status = each_program(builder, bodies[b], visit, ctx);
         }
     }
     return status == VT_OK ? visit(builder, program, ctx) : status;
