@@ -250,6 +250,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
                                        .epilogue = &step->epilogue,
                                        .affine = &step->affine,
                                        .channels_last = step->channels_last,
+                                       .order = &step->order,
                                        .inputs = step->input_tensors,
                                        .n_inputs = step->n_inputs,
                                        .outputs = step->output_tensors,

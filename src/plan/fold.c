@@ -30,7 +30,7 @@ struct fold {
     struct vt_tensor *outputs;
 };
 
-static bool is_random(const struct vt_node *node)
+bool vt_node_is_random(const struct vt_node *node)
 {
     return strncmp(node->op, "Random", 6) == 0 || strcmp(node->op, "Bernoulli") == 0 ||
            strcmp(node->op, "Multinomial") == 0;
@@ -115,7 +115,7 @@ static enum vt_status compute(struct fold *fold)
 {
     struct vt_builder *builder = fold->builder;
     struct vt_error quiet = VT_ERROR_INIT;
-    const struct vt_epilogue no_epilogue = {VT_ACT_NONE, 0, 0, false};
+    const struct vt_epilogue no_epilogue = {.activation = VT_ACT_NONE};
     const struct vt_channel_affine no_affine = {NULL, NULL};
     struct vt_op_context ctx = {.model = builder->plan->model,
                                 .node = fold->node,
@@ -287,7 +287,7 @@ enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
             builder->values[node->outputs[i]].info.value = NULL;
         }
     }
-    if (fold.op == NULL || is_random(node) || node->n_outputs == 0) {
+    if (fold.op == NULL || vt_node_is_random(node) || node->n_outputs == 0) {
         return VT_OK;
     }
     struct vt_tensor shape_only = {.dtype = VT_UNDEFINED};

@@ -30,6 +30,9 @@ struct vt_buffer {
     void *data;
 };
 
+/* Room behind a step's inputs for what is fused into it: a bias, a residual. */
+#define VT_STEP_SPARE_INPUTS 3
+
 enum vt_step_kind {
     VT_STEP_OP,
     VT_STEP_VIEW, /* a new shape for memory whose place is known only at run time */
@@ -112,6 +115,7 @@ struct vt_step {
     struct vt_step *next;
     enum vt_step_kind kind;
     bool dead;
+    bool was_used; /* before the pass that is being applied */
     bool elided; /* a view at a place known while planning: nothing to run */
     bool channels_last;
     const struct vt_node *node;
@@ -124,6 +128,7 @@ struct vt_step {
     uint32_t position, end;
     struct vt_epilogue epilogue;
     struct vt_channel_affine affine;
+    struct vt_operand_order order;
     const struct vt_tensor **input_tensors;
     struct vt_tensor *output_tensors;
     struct vt_buffer **buffers; /* by output; NULL where it has none of its own */
@@ -285,7 +290,10 @@ struct vt_step *vt_step_add(struct vt_builder *builder, struct vt_program *progr
                             enum vt_step_kind kind, const struct vt_node *node);
 void vt_shape_unknown(struct vt_shape_info *info);
 
-/* fold.c: true in *ret_folded when the node's outputs have become constants. */
+/* fold.c */
+/* Whether it draws random numbers, so that two of it differ. */
+bool vt_node_is_random(const struct vt_node *node);
+/* True in *ret_folded when the node's outputs have become constants. */
 enum vt_status vt_fold(struct vt_builder *builder, const struct vt_node *node,
                        const uint32_t *inputs, bool *ret_folded);
 

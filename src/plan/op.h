@@ -18,11 +18,15 @@
 #include "kernels/activation.h"
 #include "plan/plan.h"
 
-/* What the planner fused into a step that declares VT_OP_EPILOGUE: out = act(op(…) + residual). */
+/*
+ * What the planner fused into a step that declares VT_OP_EPILOGUE: out = act(op(…) + residual), or
+ * with VT_OP_BIAS out = act(op(…) + bias + residual). They are inputs behind the node's own.
+ */
 struct vt_epilogue {
     enum vt_activation activation;
     float alpha, beta;
-    bool has_residual; /* then the residual is the step's last input, of the output's shape */
+    bool has_residual; /* the step's last input, of the output's shape */
+    bool has_bias;     /* before the residual: a number for each place of the output's last axis */
 };
 
 /* A BatchNormalization folded into the convolution before it: w' = w·scale, b' = b·scale + shift,
@@ -32,6 +36,13 @@ struct vt_channel_affine {
     const float *shift;
 };
 
+/* The order in which a MatMul reads its factors: axis d of factor i as ONNX means it is axis
+ * perm[i][d] of the input. All extents are known then, and the elements are float32. */
+struct vt_operand_order {
+    bool given[2]; /* else as they are */
+    uint8_t perm[2][VT_RANK_MAX];
+};
+
 struct vt_op_context {
     const struct vt_model *model;
     const struct vt_node *node;
@@ -39,6 +50,7 @@ struct vt_op_context {
     struct vt_pool *pool;
     const struct vt_epilogue *epilogue;     /* never NULL */
     const struct vt_channel_affine *affine; /* never NULL */
+    const struct vt_operand_order *order;   /* NULL: all as they are */
     /* Images (input 0, the residual, all inputs of the output's extents, output 0) have their
      * elements in the order [batch][spatial][channels]; their extents are as ONNX has them. Only
      * where passes/channels_last.c has a rule for the operator. */
@@ -69,6 +81,8 @@ enum vt_op_flags {
     /* Takes float16 and bfloat16 as they are. Every other operator gets them as float32, and its
      * results are rounded back. */
     VT_OP_ANY_FLOAT = 1 << 5,
+    /* Understands ctx->epilogue->has_bias. */
+    VT_OP_BIAS = 1 << 6,
 };
 
 struct vt_op {

@@ -24,8 +24,9 @@ struct vt_step *vt_step_add(struct vt_builder *builder, struct vt_program *progr
 {
     struct vt_arena *memory = &builder->plan->memory;
     struct vt_step *step = vt_arena_calloc(memory, 1, sizeof(*step));
-    /* One more than the node has: fusing may append a residual. */
-    uint32_t *inputs = vt_arena_calloc(memory, (size_t)node->n_inputs + 1, sizeof(*inputs));
+    /* More than the node has: fusing may append a bias and a residual. */
+    uint32_t *inputs =
+        vt_arena_calloc(memory, (size_t)node->n_inputs + VT_STEP_SPARE_INPUTS, sizeof(*inputs));
     uint32_t *outputs = vt_arena_calloc(memory, (size_t)node->n_outputs + 1, sizeof(*outputs));
     if (step == NULL || inputs == NULL || outputs == NULL) {
         (void)vt_out_of_memory(builder->err);

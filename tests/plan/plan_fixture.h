@@ -17,7 +17,8 @@ struct fixture {
     struct vt_model *model;
     struct vt_weights *weights;
     struct vt_pool *pool;
-    struct vt_plan *plan; /* the last one made */
+    struct vt_plan_options options; /* of the plans to be made */
+    struct vt_plan *plan;           /* the last one made */
     struct vt_error err;
     struct vt_tensor outputs[FIXTURE_OUTPUTS]; /* of the last run */
     uint32_t n_outputs;
@@ -54,7 +55,8 @@ static inline void fixture_plan(struct fixture *f, const struct vt_tensor *input
 {
     vt_plan_free(f->plan);
     f->plan = NULL;
-    if (vt_plan_new(f->model, f->weights, f->pool, inputs, n, NULL, &f->err, &f->plan) != VT_OK) {
+    if (vt_plan_new(f->model, f->weights, f->pool, inputs, n, &f->options, &f->err, &f->plan) !=
+        VT_OK) {
         fail_msg("%s", f->err.text);
     }
 }

@@ -87,12 +87,44 @@ static void set_finish(struct state *s, const struct vt_epilogue *epilogue)
     s->gemm.finish = (struct vt_gemm_finish){epilogue->activation, epilogue->alpha, epilogue->beta};
 }
 
-/* The batch extents of both factors, aligned at the end. */
-static void read_batch(struct state *s, const struct vt_tensor *a, uint32_t a_rank,
-                       const struct vt_tensor *b, uint32_t b_rank)
+/* A factor as MatMul sees it: at least a matrix, each axis so many elements from one to the next.
+ */
+struct factor {
+    uint32_t rank;
+    int64_t dim[VT_RANK_MAX + 1], step[VT_RANK_MAX + 1];
+    bool dense; /* the steps are those of its extents */
+};
+
+static void read_factor(const struct vt_op_context *ctx, uint32_t i, struct factor *ret)
 {
+    const struct vt_tensor *x = ctx->inputs[i];
+    const bool ordered = ctx->order != NULL && ctx->order->given[i];
+    int64_t step[VT_RANK_MAX], at = 1;
+    for (uint32_t d = x->rank; d-- > 0;) {
+        step[d] = at;
+        at *= x->dim[d];
+    }
+    ret->rank = x->rank;
+    ret->dense = !ordered;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        const uint32_t axis = ordered ? ctx->order->perm[i][d] : d;
+        ret->dim[d] = x->dim[axis];
+        ret->step[d] = step[axis];
+    }
+    if (x->rank == 1) { /* a row before the product, a column behind it */
+        ret->rank = 2;
+        ret->dim[1] = i == 0 ? ret->dim[0] : 1;
+        ret->dim[0] = i == 0 ? 1 : ret->dim[0];
+        ret->step[0] = i == 0 ? ret->dim[1] : 1;
+        ret->step[1] = 1;
+    }
+}
+
+/* The batch extents of both factors, aligned at the end. */
+static void read_batch(struct state *s, const struct factor *a, const struct factor *b)
+{
+    const uint32_t a_rank = a->rank - 2, b_rank = b->rank - 2;
     const uint32_t rank = a_rank > b_rank ? a_rank : b_rank;
-    int64_t a_step = s->gemm.m * s->gemm.k, b_step = s->gemm.k * s->gemm.n;
     s->batch_rank = rank;
     s->gemm.batches = 1;
     for (uint32_t i = 0; i < rank; i++) { /* from the last */
@@ -100,10 +132,8 @@ static void read_batch(struct state *s, const struct vt_tensor *a, uint32_t a_ra
         const int64_t bd = i < b_rank ? b->dim[b_rank - 1 - i] : 1;
         const uint32_t at = rank - 1 - i;
         s->batch_dim[at] = ad == 1 ? bd : ad;
-        s->a_step[at] = ad == 1 ? 0 : a_step;
-        s->b_step[at] = bd == 1 ? 0 : b_step;
-        a_step *= ad;
-        b_step *= bd;
+        s->a_step[at] = ad == 1 ? 0 : a->step[a_rank - 1 - i];
+        s->b_step[at] = bd == 1 ? 0 : b->step[b_rank - 1 - i];
         s->gemm.batches *= s->batch_dim[at];
     }
 }
@@ -129,30 +159,32 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
         return vt_op_fail(ctx, VT_ERR_FORMAT, "a factor is a scalar");
     }
     struct vt_gemm *g = &s->gemm;
+    struct factor first, second;
     *g = (struct vt_gemm){.kernel = vt_gemm_kernel_find(vt_topology()->features)};
-    g->m = a->rank == 1 ? 1 : a->dim[a->rank - 2];
-    g->k = a->dim[a->rank - 1];
-    g->n = b->rank == 1 ? 1 : b->dim[b->rank - 1];
-    if (g->k != (b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2])) {
+    read_factor(ctx, 0, &first);
+    read_factor(ctx, 1, &second);
+    g->m = first.dim[first.rank - 2];
+    g->k = first.dim[first.rank - 1];
+    g->n = second.dim[second.rank - 1];
+    if (g->k != second.dim[second.rank - 2]) {
         return vt_op_fail(ctx, VT_ERR_FORMAT, "the inner extents differ: %lld and %lld",
-                          (long long)g->k,
-                          (long long)(b->rank == 1 ? b->dim[0] : b->dim[b->rank - 2]));
+                          (long long)g->k, (long long)second.dim[second.rank - 2]);
     }
     if (plain) {
         return VT_OK;
     }
-    read_batch(s, a, a->rank > 2 ? a->rank - 2 : 0, b, b->rank > 2 ? b->rank - 2 : 0);
-    if (vt_op_elements(b) == g->k * g->n && g->batches > 0) {
+    read_batch(s, &first, &second);
+    if (vt_op_elements(b) == g->k * g->n && g->batches > 0 && first.dense) {
         /* One B for all: the batch of A is just more rows. */
         g->m = vt_op_elements(&ctx->outputs[0]) / (g->n > 0 ? g->n : 1);
         g->batches = 1;
         s->batch_rank = 0;
     }
     g->ldc = g->n;
-    g->a_row_stride = g->k;
-    g->a_col_stride = 1;
-    g->b_row_stride = g->n;
-    g->b_col_stride = 1;
+    g->a_row_stride = first.step[first.rank - 2];
+    g->a_col_stride = first.step[first.rank - 1];
+    g->b_row_stride = second.step[second.rank - 2];
+    g->b_col_stride = second.step[second.rank - 1];
     g->locate = locate;
     set_finish(s, ctx->epilogue);
     if (s->batch_rank == 0) {
@@ -178,7 +210,7 @@ static void run_product(struct vt_op_context *ctx, const struct vt_gemm_place *p
 static enum vt_status matmul_run(struct vt_op_context *ctx)
 {
     const struct state *s = ctx->state;
-    const struct vt_tensor *residual = vt_op_residual(ctx);
+    const struct vt_tensor *bias = vt_op_bias(ctx), *residual = vt_op_residual(ctx);
     if (ctx->inputs[0]->dtype != VT_F32) {
         return vt_matmul_plain_run(ctx);
     }
@@ -186,6 +218,7 @@ static enum vt_status matmul_run(struct vt_op_context *ctx)
         .a = ctx->inputs[0]->data,
         .b = s->packed_b != NULL ? s->packed_b : ctx->inputs[1]->data,
         .c = ctx->outputs[0].data,
+        .col_bias = bias != NULL ? bias->data : NULL,
         .residual = residual != NULL ? residual->data : NULL,
     };
     run_product(ctx, &place);
@@ -318,7 +351,7 @@ static enum vt_status gemm_run(struct vt_op_context *ctx)
 }
 
 static const struct vt_op ops[] = {
-    {"", "MatMul", VT_OP_EPILOGUE, sizeof(struct state), matmul_prepare, matmul_run},
+    {"", "MatMul", VT_OP_EPILOGUE | VT_OP_BIAS, sizeof(struct state), matmul_prepare, matmul_run},
     {"", "Gemm", VT_OP_EPILOGUE, sizeof(struct state), gemm_prepare, gemm_run},
 };
 VT_OP_FAMILY(vt_ops_matmul, ops);

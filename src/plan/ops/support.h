@@ -21,10 +21,11 @@ enum vt_status vt_op_require_f32(const struct vt_op_context *ctx, uint32_t n);
 /* VT_OK when input `index` is omitted or holds exactly n elements. */
 enum vt_status vt_op_require_count(const struct vt_op_context *ctx, uint32_t index, int64_t n);
 
-/* The node's own inputs: without the residual that the planner added. */
+/* The node's own inputs: without the bias and the residual that the planner added. */
 static inline uint32_t vt_op_own_inputs(const struct vt_op_context *ctx)
 {
-    return ctx->n_inputs - (ctx->epilogue->has_residual ? 1 : 0);
+    return ctx->n_inputs - (ctx->epilogue->has_residual ? 1 : 0) -
+           (ctx->epilogue->has_bias ? 1 : 0);
 }
 /* Input `index` of the node's own, NULL where omitted. */
 static inline const struct vt_tensor *vt_op_input(const struct vt_op_context *ctx, uint32_t index)
@@ -34,6 +35,11 @@ static inline const struct vt_tensor *vt_op_input(const struct vt_op_context *ct
 static inline const struct vt_tensor *vt_op_residual(const struct vt_op_context *ctx)
 {
     return ctx->epilogue->has_residual ? ctx->inputs[ctx->n_inputs - 1] : NULL;
+}
+
+static inline const struct vt_tensor *vt_op_bias(const struct vt_op_context *ctx)
+{
+    return ctx->epilogue->has_bias ? ctx->inputs[vt_op_own_inputs(ctx)] : NULL;
 }
 
 /* Extents were checked when the shape was inferred, so products cannot overflow. */

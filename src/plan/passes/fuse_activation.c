@@ -20,7 +20,7 @@ static bool clip_bounds(const struct vt_builder *builder, const struct vt_step *
 static bool activation_of(const struct vt_builder *builder, const struct vt_step *step,
                           struct vt_epilogue *ret)
 {
-    *ret = (struct vt_epilogue){VT_ACT_NONE, 0.0f, 0.0f, false};
+    *ret = (struct vt_epilogue){.activation = VT_ACT_NONE};
     if (vt_is_op(step->node, "Relu")) {
         ret->activation = VT_ACT_RELU;
     } else if (vt_is_op(step->node, "LeakyRelu")) {

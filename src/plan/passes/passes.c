@@ -7,6 +7,17 @@
 
 static const struct vt_pass table[] = {
     {"dead-code", "steps go whose results nobody looks at", vt_pass_dead_code},
+    {"common", "what is computed twice is computed once", vt_pass_common},
+    {"no-ops", "steps go that give their input back", vt_pass_no_ops},
+    {"reshapes", "a reshape of a reshape becomes one", vt_pass_reshapes},
+    {"transposes", "transposes in a row become one, a reshape or nothing", vt_pass_transposes},
+    {"softmax", "exponentials over their sum become a Softmax", vt_pass_softmax},
+    {"layer-norm", "the parts of a LayerNormalization or RMSNormalization become one",
+     vt_pass_layer_norm},
+    {"gelu", "the parts of a Gelu or Swish become one", vt_pass_gelu},
+    {"attention", "products around a Softmax become an Attention", vt_pass_attention},
+    {"operands", "a product reads a transposed operand where it lies", vt_pass_operands},
+    {"fuse-bias", "a row that is added moves into the product before it", vt_pass_fuse_bias},
     {"fuse-norm", "a BatchNormalization moves into the convolution before it", vt_pass_fuse_norm},
     {"fuse-residual", "a sum moves into the step that makes one of its terms",
      vt_pass_fuse_residual},
@@ -18,12 +29,6 @@ static const struct vt_pass table[] = {
 };
 #define N_PASSES (sizeof(table) / sizeof(table[0]))
 _Static_assert(N_PASSES <= 64, "a set of passes is one word");
-
-const struct vt_pass *vt_pass_table(size_t *ret_n)
-{
-    *ret_n = N_PASSES;
-    return table;
-}
 
 uint32_t vt_plan_pass_count(void)
 {
@@ -81,6 +86,10 @@ static enum vt_status take_stock(struct vt_builder *builder, struct vt_program *
             step->inputs[i] = vt_resolve(builder, step->inputs[i]);
             vt_value_use(builder, step->inputs[i]);
         }
+        /* Parts are written into the whole, which is the step's output. */
+        for (uint32_t i = 0; step->split != NULL && i < step->n_outputs; i++) {
+            vt_value_use(builder, step->split->outputs[i]);
+        }
     }
     for (uint32_t i = 0; i < program->n_outputs; i++) {
         program->outputs[i] = vt_resolve(builder, program->outputs[i]);
@@ -100,6 +109,20 @@ static uint32_t stock_of(struct vt_builder *builder)
     return n_steps;
 }
 
+/* What the pass left without users goes, and what only that used: it stands before it. */
+static enum vt_status sweep(struct vt_builder *builder, struct vt_program *program, void *ctx)
+{
+    (void)ctx;
+    vt_program_reverse(program);
+    for (struct vt_step *step = program->first; step != NULL; step = step->next) {
+        if (step->was_used && !vt_step_is_used(builder, step)) {
+            vt_step_kill(builder, step);
+        }
+    }
+    vt_program_reverse(program);
+    return VT_OK;
+}
+
 static enum vt_status unlink_dead(struct vt_builder *builder, struct vt_program *program, void *ctx)
 {
     (void)builder;
@@ -117,6 +140,15 @@ static enum vt_status unlink_dead(struct vt_builder *builder, struct vt_program 
     return VT_OK;
 }
 
+static enum vt_status note_used(struct vt_builder *builder, struct vt_program *program, void *ctx)
+{
+    (void)ctx;
+    for (struct vt_step *step = program->first; step != NULL; step = step->next) {
+        step->was_used = vt_step_is_used(builder, step);
+    }
+    return VT_OK;
+}
+
 struct application {
     const struct vt_pass *pass;
     uint32_t changes;
@@ -126,6 +158,23 @@ static enum vt_status apply(struct vt_builder *builder, struct vt_program *progr
 {
     struct application *application = ctx;
     return application->pass->apply(builder, program, &application->changes);
+}
+
+static enum vt_status run_pass(struct vt_builder *builder, struct application *application,
+                               uint32_t *n_steps)
+{
+    struct vt_program *program = builder->plan->program;
+    (void)each_program(builder, program, note_used, NULL);
+    enum vt_status status = each_program(builder, program, apply, application);
+    if (status != VT_OK || application->changes == 0) {
+        return status;
+    }
+    (void)each_program(builder, program, unlink_dead, NULL);
+    (void)stock_of(builder);
+    (void)each_program(builder, program, sweep, NULL);
+    (void)each_program(builder, program, unlink_dead, NULL);
+    *n_steps = stock_of(builder);
+    return VT_OK;
 }
 
 static void observe(const struct vt_plan_options *options, const struct vt_pass_report *report)
@@ -183,12 +232,10 @@ enum vt_status vt_passes_run(struct vt_builder *builder, const struct vt_plan_op
         if ((options->without >> i & 1) != 0) {
             continue;
         }
-        enum vt_status status = each_program(builder, builder->plan->program, apply, &application);
+        enum vt_status status = run_pass(builder, &application, &n_steps);
         if (status != VT_OK) {
             return status;
         }
-        (void)each_program(builder, builder->plan->program, unlink_dead, NULL);
-        n_steps = stock_of(builder);
         observe(options, &(struct vt_pass_report){.name = table[i].name,
                                                   .summary = table[i].summary,
                                                   .steps_before = before,
