@@ -8,12 +8,15 @@
 
 struct inspect_options {
     struct vt_text_list shapes;
+    bool passes;
 };
 
 static const struct vt_option options[] = {
     {"shape", 0, VT_OPTION_LIST, offsetof(struct inspect_options, shapes), "Options", "NAME=DIMS",
      0, 0, NULL, NULL,
      "extents of an input (1x3x224x224) or of one symbol (128) where the model leaves them open"},
+    {"passes", 0, VT_OPTION_FLAG, offsetof(struct inspect_options, passes), "Options", NULL, 0, 0,
+     NULL, NULL, "also what each pass of the native engine's planner does, and the steps left"},
 };
 
 const struct vt_option_table *vt_inspect_options(void)
@@ -54,6 +57,15 @@ static void print_flops(const struct vt_model_summary *summary)
     (void)fputc('\n', stdout);
 }
 
+static void print_operators(const char *title, const char *unit, uint32_t total,
+                            const struct vt_operator_count *operators, uint32_t n)
+{
+    (void)printf("%-12s %u %s\n", title, total, unit);
+    for (uint32_t i = 0; i < n; i++) {
+        (void)printf("%-12s %5u  %s\n", "", operators[i].count, operators[i].name);
+    }
+}
+
 static void print_summary(const char *model, const struct vt_model_summary *summary)
 {
     char number[32], megabytes[32];
@@ -71,11 +83,27 @@ static void print_summary(const char *model, const struct vt_model_summary *summ
                  vt_number_text((double)summary->constant_bytes / 1e6, megabytes, sizeof megabytes),
                  summary->n_constants);
     print_flops(summary);
-    (void)printf("%-12s %u nodes\n", "operators", summary->n_nodes);
-    for (uint32_t i = 0; i < summary->n_operators; i++) {
-        (void)printf("%-12s %5u  %s\n", "", summary->operators[i].count,
-                     summary->operators[i].name);
+    print_operators("operators", "nodes", summary->n_nodes, summary->operators,
+                    summary->n_operators);
+}
+
+static int print_passes(const struct vt_inspection *inspection)
+{
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_inspected_passes *passes = NULL;
+
+    if (vt_inspection_passes(inspection, &err, &passes) != VT_OK) {
+        return vt_cli_fail(&err);
     }
+    for (uint32_t i = 0; i < passes->n_reports; i++) {
+        const struct vt_pass_report *report = &passes->reports[i];
+        (void)printf("%-12s %-16s %5u → %5u steps %6u changes  %s\n", i == 0 ? "passes" : "",
+                     report->name, report->steps_before, report->steps_after, report->changes,
+                     report->summary);
+    }
+    print_operators("steps", "that run", passes->n_steps, passes->operators, passes->n_operators);
+    vt_inspected_passes_free(passes);
+    return 0;
 }
 
 int vt_verb_inspect(int argc, const char *const *argv)
@@ -99,6 +127,7 @@ int vt_verb_inspect(int argc, const char *const *argv)
         code = vt_cli_fail(&err);
     } else {
         print_summary(parsed.positional[0], vt_inspection_summary(inspection));
+        code = values.passes ? print_passes(inspection) : 0;
     }
     vt_inspection_free(inspection);
     vt_options_release(&parsed);

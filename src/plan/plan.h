@@ -37,6 +37,10 @@ const char *vt_plan_pass_name(uint32_t pass);
 const char *vt_plan_pass_summary(uint32_t pass);
 uint32_t vt_plan_pass_find(const char *name); /* the count when there is none */
 #define VT_PLAN_NO_PASSES UINT64_MAX
+/* "all", "none", "gelu+softmax" (these alone) or "-gelu+softmax" (all but these) as the set of
+ * those to leave out. VT_ERR_USAGE when there is no such pass. */
+enum vt_status vt_plan_passes_read(const char *text, struct vt_error *err,
+                                   uint64_t *ret_without) VT_NODISCARD;
 
 /* What a pass did. First come "shapes" and "constants", which every plan needs. */
 struct vt_pass_report {

@@ -54,3 +54,10 @@ const struct vt_model_summary *vt_inspection_summary(const struct vt_inspection 
 {
     return &inspection->summary;
 }
+
+enum vt_status vt_inspection_passes(const struct vt_inspection *inspection, struct vt_error *err,
+                                    struct vt_inspected_passes **ret_passes)
+{
+    return vt_inspected_passes_new(inspection->model, &inspection->summary.signature, err,
+                                   ret_passes);
+}

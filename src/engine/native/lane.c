@@ -188,7 +188,8 @@ static enum vt_status make_plan(struct lane *lane, const struct vt_request *requ
     } else {
         memcpy(fresh.inputs, request->inputs, request->n_inputs * sizeof(*fresh.inputs));
         status = vt_plan_new(item->model, lane->engine->weights[request->graph], lane->pool,
-                             request->inputs, request->n_inputs, NULL, err, &fresh.plan);
+                             request->inputs, request->n_inputs, &lane->engine->plan_options, err,
+                             &fresh.plan);
     }
     if (status != VT_OK) {
         cached_plan_release(&fresh);

@@ -10,7 +10,7 @@
 #include "base/topology.h"
 #include "engine/settings.h"
 
-static const char *const setting_keys[] = {"affinity", "plans", "spin-us"};
+static const char *const setting_keys[] = {"affinity", "passes", "plans", "spin-us"};
 #define N_SETTINGS (sizeof(setting_keys) / sizeof(setting_keys[0]))
 
 static enum vt_status read_settings(struct vt_native_engine *engine,
@@ -27,6 +27,10 @@ static enum vt_status read_settings(struct vt_native_engine *engine,
     }
     if (status == VT_OK) {
         status = vt_engine_setting_int(config, "spin-us", 50, 0, 10000, err, &spin_us);
+    }
+    if (status == VT_OK) {
+        status = vt_plan_passes_read(vt_engine_setting_text(config, "passes", "all"), err,
+                                     &engine->plan_options.without);
     }
     if (status != VT_OK) {
         return status;
@@ -57,8 +61,9 @@ static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, 
     if (!vt_engine_batch_of(&item->signature, batch, inputs)) {
         return VT_OK; /* the first request will tell */
     }
-    enum vt_status status = vt_plan_new(item->model, engine->weights[graph], NULL, inputs,
-                                        item->signature.n_inputs, NULL, err, &plan);
+    enum vt_status status =
+        vt_plan_new(item->model, engine->weights[graph], NULL, inputs, item->signature.n_inputs,
+                    &engine->plan_options, err, &plan);
     vt_plan_free(plan);
     return status;
 }

@@ -8,6 +8,8 @@
  *
  * Settings (--engine-option KEY=VALUE):
  *   affinity  1: worker threads are bound to cores of their own; 0 (default): they are not
+ *   passes    of the planner: all (default), none, names joined by '+' (these alone), or with a '-'
+ *             before them (all but these); for finding out which one a result depends on
  *   plans     plans that a lane keeps at most, 1 to 256 (default 32)
  *   spin-us   how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
  */
@@ -24,6 +26,7 @@ struct vt_native_engine {
     struct vt_weights **weights; /* by graph */
     uint32_t threads, lanes;
     uint32_t max_batch;
+    struct vt_plan_options plan_options;
     uint32_t plans_a_lane;
     size_t plan_bytes_a_lane; /* arenas that a lane keeps at most, besides the one in use */
     int64_t idle_spin_ns;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/attention/blocked.h"
+
 struct job {
     const struct vt_attention *a;
     const struct vt_attention_data *data;
@@ -141,7 +143,10 @@ static void join(const struct vt_attention *a, const float *past, const float *f
 
 size_t vt_attention_workspace_bytes(const struct vt_attention *a, uint32_t threads)
 {
-    return (size_t)(a->past_len + a->kv_len) * threads * sizeof(float);
+    const size_t rows = (size_t)(a->past_len + a->kv_len) * threads * sizeof(float);
+    const size_t blocked =
+        vt_attention_blocked_fits(a) ? vt_attention_blocked_workspace_bytes(a, threads) : 0;
+    return rows > blocked ? rows : blocked;
 }
 
 void vt_attention_run(const struct vt_attention *a, const struct vt_attention_data *data,
@@ -151,7 +156,9 @@ void vt_attention_run(const struct vt_attention *a, const struct vt_attention_da
     const int64_t rows = a->batch * a->q_heads * a->q_len;
     join(a, data->past_k, data->k, a->size, data->present_k);
     join(a, data->past_v, data->v, a->v_size, data->present_v);
-    if (rows > 0) {
+    if (data->scores == NULL && data->valid == NULL && vt_attention_blocked_fits(a)) {
+        vt_attention_blocked_run(a, data, pool, workspace);
+    } else if (rows > 0) {
         vt_pool_run(pool, rows, 1, run_queries, &job);
     }
 }

@@ -44,6 +44,7 @@ VT_PASS(softmax);
 VT_PASS(layer_norm);
 VT_PASS(gelu);
 VT_PASS(attention);
+VT_PASS(heads);
 VT_PASS(operands);
 VT_PASS(fuse_bias);
 VT_PASS(fuse_norm);
