@@ -116,7 +116,7 @@ struct vt_step {
     enum vt_step_kind kind;
     bool dead;
     bool was_used; /* before the pass that is being applied */
-    bool elided; /* a view at a place known while planning: nothing to run */
+    bool elided;   /* a view at a place known while planning: nothing to run */
     bool channels_last;
     const struct vt_node *node;
     const struct vt_op *op;

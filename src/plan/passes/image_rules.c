@@ -132,10 +132,11 @@ static const struct rule {
     {"Conv", rule_conv},       {"ConvTranspose", rule_conv}, {"Relu", rule_unary},
     {"LeakyRelu", rule_unary}, {"Clip", rule_unary},         {"Sigmoid", rule_unary},
     {"HardSwish", rule_unary}, {"HardSigmoid", rule_unary},  {"Tanh", rule_unary},
-    {"Gelu", rule_unary},      {"Elu", rule_unary},          {"Softplus", rule_unary},
-    {"Exp", rule_unary},       {"Sqrt", rule_unary},         {"Add", rule_elementwise},
-    {"Sub", rule_elementwise}, {"Mul", rule_elementwise},    {"Div", rule_elementwise},
-    {"Max", rule_elementwise}, {"Min", rule_elementwise},    {"Concat", rule_concat},
+    {"Gelu", rule_unary},      {"Swish", rule_unary},        {"Elu", rule_unary},
+    {"Softplus", rule_unary},  {"Exp", rule_unary},          {"Sqrt", rule_unary},
+    {"Add", rule_elementwise}, {"Sub", rule_elementwise},    {"Mul", rule_elementwise},
+    {"Div", rule_elementwise}, {"Max", rule_elementwise},    {"Min", rule_elementwise},
+    {"Concat", rule_concat},
 };
 
 enum vt_image_wish vt_image_wish_of(const struct vt_builder *builder, const struct vt_step *step,

@@ -9,8 +9,8 @@
  * - No value has more users than its `uses` says: inputs of living steps in all programs, and
  *   outputs of these. It is exact before a pass; while one is under way it may be too high.
  * - step->position ascends in the order of execution within a program.
- * - Steps that nobody uses any more after a pass go by themselves. A pass gives a step that is there
- *   another meaning; only the last ones, channels_last.c and batch_split.c, link in new ones.
+ * - Steps that nobody uses any more after a pass go by themselves. A pass gives a step that is
+ * there another meaning; only the last ones, channels_last.c and batch_split.c, link in new ones.
  * - A value that stands for another one is `renamed`; until the pass ends steps may still name the
  *   old one, so inputs are read through vt_resolve.
  * - What a step makes is a value of the model until then. Values that passes add are constants.
