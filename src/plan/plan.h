@@ -92,13 +92,13 @@ void vt_plan_info(const struct vt_plan *plan, struct vt_plan_info *ret_info);
  * looks at no clock.
  */
 struct vt_step_profile {
-    const struct vt_node *node; /* whose kernel it is */
-    uint32_t absorbed;          /* nodes fused into it */
-    const char *activation;     /* fused into it, "Relu"; NULL: none */
-    bool residual, affine;      /* a sum, a scale a channel, likewise */
-    bool control;               /* If or Loop: its own time without that of its bodies' steps */
-    const char *kernel;         /* which one was chosen; "" where there is but one */
-    const char *shape;          /* of its first output at the last run, "1x64x56x56" */
+    const struct vt_node *node;  /* whose kernel it is */
+    uint32_t absorbed;           /* nodes fused into it */
+    const char *activation;      /* fused into it, "Relu"; NULL: none */
+    bool residual, affine, bias; /* a sum, a scale a channel, a row, likewise */
+    bool control;                /* If or Loop: its own time without that of its bodies' steps */
+    const char *kernel;          /* which one was chosen; "" where there is but one */
+    const char *shape;           /* of its first output at the last run, "1x64x56x56" */
     uint64_t calls;
     int64_t time_ns; /* these are sums over the calls */
     double flops;    /* by vt_node_flops */

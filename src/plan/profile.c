@@ -180,6 +180,7 @@ void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
         .absorbed = step->absorbed,
         .activation = activation_name(step->epilogue.activation),
         .residual = step->epilogue.has_residual,
+        .bias = step->epilogue.has_bias,
         .affine = step->affine.scale != NULL || step->affine.shift != NULL,
         .control =
             step->kind == VT_STEP_IF || step->kind == VT_STEP_LOOP || step->kind == VT_STEP_SPLIT,

@@ -7,7 +7,7 @@
 
 #define NAME_MOST 32u
 
-/* Up to the next '+' or the end. False where it is longer than any name. */
+/* Up to the next '+' or the end, where *at is then. False where it is longer than any name. */
 static bool next_name(const char **at, char *ret_name)
 {
     const size_t n = strcspn(*at, "+");
@@ -17,7 +17,6 @@ static bool next_name(const char **at, char *ret_name)
     memcpy(ret_name, *at, n);
     ret_name[n] = '\0';
     *at += n;
-    *at += **at == '+' ? 1 : 0;
     return true;
 }
 
@@ -41,7 +40,7 @@ enum vt_status vt_plan_passes_read(const char *text, struct vt_error *err, uint6
                                 vt_quote(text).text);
         }
         named |= UINT64_C(1) << pass;
-    } while (*at != '\0');
+    } while (*at++ == '+');
     *ret_without = left_out ? named : ~named;
     return VT_OK;
 }

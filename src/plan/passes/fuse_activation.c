@@ -46,8 +46,9 @@ VT_PASS(fuse_activation)
         struct vt_step *inner = vt_step_open(builder, program, step->inputs[0]);
         if (inner != NULL) {
             vt_step_absorb(builder, step, inner);
-            activation.has_residual = step->epilogue.has_residual;
-            step->epilogue = activation;
+            step->epilogue.activation = activation.activation;
+            step->epilogue.alpha = activation.alpha;
+            step->epilogue.beta = activation.beta;
             ++*changes;
         }
     }

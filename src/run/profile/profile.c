@@ -280,9 +280,9 @@ static void name_layer(const struct vt_model *model, const struct vt_step_profil
         name = node->outputs[i] != VT_NO_VALUE ? vt_model_values(model)[node->outputs[i]].name : "";
     }
     (void)snprintf(layer->node, sizeof layer->node, "%s", name);
-    (void)snprintf(layer->op, sizeof layer->op, "%.32s%s%s%s%s", node->op,
-                   step->affine ? "+Norm" : "", step->residual ? "+Add" : "",
-                   step->activation != NULL ? "+" : "",
+    (void)snprintf(layer->op, sizeof layer->op, "%.32s%s%s%s%s%s", node->op,
+                   step->bias ? "+Bias" : "", step->affine ? "+Norm" : "",
+                   step->residual ? "+Add" : "", step->activation != NULL ? "+" : "",
                    step->activation != NULL ? step->activation : "");
     (void)snprintf(layer->kernel, sizeof layer->kernel, "%s", step->kernel);
     (void)snprintf(layer->shape, sizeof layer->shape, "%s", step->shape);
