@@ -269,6 +269,12 @@ static void other_verbs_answer(void **state)
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "Conv"));
     assert_non_null(strstr(outcome.out, "parameters"));
+    assert_null(strstr(outcome.out, "fuse-activation"));
+    outcome_free(&outcome);
+    outcome = vatio("inspect", "digits", "--passes", NULL);
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "fuse-activation"));
+    assert_non_null(strstr(outcome.out, "that run"));
     outcome_free(&outcome);
     outcome = vatio("--version", NULL);
     assert_int_equal(outcome.code, 0);

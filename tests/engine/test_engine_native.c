@@ -50,9 +50,12 @@ static void test_plan_cache(void **state)
     (void)state;
     struct engine_fixture f;
     struct vt_engine_config config = fixture_config();
-    const struct vt_setting settings[] = {{"plans", "3"}, {"spin-us", "0"}, {"affinity", "1"}};
+    const struct vt_setting settings[] = {{"plans", "3"},
+                                          {"spin-us", "0"},
+                                          {"affinity", "1"},
+                                          {"passes", "-fuse-residual+fuse-activation"}};
     config.settings = settings;
-    config.n_settings = 3;
+    config.n_settings = 4;
     fixture_open(&f, "native", residual, &config);
     for (uint32_t i = 0; i < 200; i++) {
         uint32_t n = 1 + i * i % 7;
@@ -184,6 +187,7 @@ static void test_settings(void **state)
     refuse_setting("plans", "0", "from 1 to 256");
     refuse_setting("plans", "many", "'many'");
     refuse_setting("spin-us", "-1", "from 0");
+    refuse_setting("passes", "gelu+no-such", "names of passes");
 }
 
 /* --- lanes side by side

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention out of products and a Softmax, and its heads where they lie. */
 #include "pass_graph.h"
+#include "vt_torture.h"
 
 #define OPERANDS                                                                                   \
     "q : 2x3x5x4\n"                                                                                \
@@ -139,6 +140,37 @@ static void heads_are_read_where_they_lie(void **state)
                  "MatMul MatMul MatMul Transpose Transpose Transpose Attention Transpose");
 }
 
+/* Every allocation of planning with all passes fails in turn. */
+static void memory_may_end_anywhere(void **state)
+{
+    (void)state;
+    static float x[2 * 6 * 12], mask[2 * 6];
+    const struct vt_tensor inputs[] = {view(VT_F32, x, 2, 6, 12, -1),
+                                       view(VT_F32, mask, 2, 1, 1, 6, -1)};
+    struct fixture f;
+    bool done = false;
+    pass_open(&f, PASS_OPSET,
+              ENCODER "t = Transpose(c; perm=[0,2,1,3])\ny = Reshape(t, rows)\n-> y");
+    for (int allowed = 0; !done && allowed < 10000; allowed++) {
+        struct vt_torture t;
+        struct vt_error err = VT_ERROR_INIT;
+        struct vt_weights *weights = NULL;
+        struct vt_plan *plan = NULL;
+        vt_torture_begin(&t, allowed);
+        enum vt_status status = vt_weights_new(f.model, &err, &weights);
+        if (status == VT_OK) {
+            status = vt_plan_new(f.model, weights, NULL, inputs, 2, NULL, &err, &plan);
+        }
+        vt_plan_free(plan);
+        vt_weights_free(weights);
+        assert_int_equal(vt_torture_end(&t), 0);
+        done = status == VT_OK;
+        assert_true(done || (status == VT_ERR_MEMORY && err.text[0] != '\0'));
+    }
+    assert_true(done);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +179,7 @@ int main(void)
         cmocka_unit_test(long_sequences),
         cmocka_unit_test(what_is_no_attention_stays),
         cmocka_unit_test(heads_are_read_where_they_lie),
+        cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
