@@ -35,7 +35,7 @@ static void expect_row(const struct vt_attention *a, const struct vt_attention_d
                        int64_t h, int64_t q)
 {
     const int64_t kv = h / (a->q_heads / a->kv_heads);
-    double score[KEYS_MOST], sum = 0, most = -INFINITY;
+    double score[KEYS_MOST], sum = 0, most = -HUGE_VAL;
     for (int64_t t = 0; t < a->kv_len; t++) {
         score[t] = 0;
         for (int64_t i = 0; i < a->size; i++) {
@@ -45,16 +45,16 @@ static void expect_row(const struct vt_attention *a, const struct vt_attention_d
         score[t] *= (double)a->scale;
         const int64_t m = b * a->mask_step[0] + h * a->mask_step[1] + q * a->mask_step[2] + t;
         if (d->mask != NULL && t >= a->mask_len) {
-            score[t] = -INFINITY;
+            score[t] = -HUGE_VAL;
         } else if (d->mask != NULL && a->mask_is_bool) {
-            score[t] = ((const uint8_t *)d->mask)[m] != 0 ? score[t] : -INFINITY;
+            score[t] = ((const uint8_t *)d->mask)[m] != 0 ? score[t] : -HUGE_VAL;
         } else if (d->mask != NULL) {
             score[t] += (double)((const float *)d->mask)[m];
         }
         most = score[t] > most ? score[t] : most;
     }
     for (int64_t t = 0; t < a->kv_len; t++) {
-        score[t] = most == -INFINITY ? 0 : exp(score[t] - most);
+        score[t] = most == -HUGE_VAL ? 0 : exp(score[t] - most);
         sum += score[t];
     }
     for (int64_t i = 0; i < a->v_size; i++) {

@@ -279,7 +279,8 @@ static void name_layer(const struct vt_model *model, const struct vt_step_profil
     for (uint32_t i = 0; name[0] == '\0' && i < node->n_outputs; i++) {
         name = node->outputs[i] != VT_NO_VALUE ? vt_model_values(model)[node->outputs[i]].name : "";
     }
-    (void)snprintf(layer->node, sizeof layer->node, "%s", name);
+    /* What a pass put in, a reordering of memory, has no place in the model. */
+    (void)snprintf(layer->node, sizeof layer->node, "%s", name[0] != '\0' ? name : node->op);
     (void)snprintf(layer->op, sizeof layer->op, "%.32s%s%s%s%s%s", node->op,
                    step->bias ? "+Bias" : "", step->affine ? "+Norm" : "",
                    step->residual ? "+Add" : "", step->activation != NULL ? "+" : "",
