@@ -4,6 +4,7 @@
  * the second goes, and its users look at the first one's results. Small constants count as the
  * same when they hold the same.
  */
+#include <math.h>
 #include <string.h>
 
 #include "plan/ops/support.h"
@@ -45,7 +46,7 @@ static bool same_attr(const struct vt_attr *a, const struct vt_attr *b)
     case VT_ATTR_INT:
         return a->i == b->i;
     case VT_ATTR_FLOAT:
-        return memcmp(&a->f, &b->f, sizeof(a->f)) == 0;
+        return a->f == b->f && signbit(a->f) == signbit(b->f);
     case VT_ATTR_STRING:
         return memcmp(a->s, b->s, a->n) == 0;
     case VT_ATTR_INTS:
@@ -53,7 +54,7 @@ static bool same_attr(const struct vt_attr *a, const struct vt_attr *b)
     case VT_ATTR_FLOATS:
         return a->n == 0 || memcmp(a->floats, b->floats, a->n * sizeof(*a->floats)) == 0;
     default:
-        return false; /* tensors, graphs, lists of texts: rare, and not looked into */
+        return false;
     }
 }
 
@@ -93,6 +94,24 @@ static bool same_step(const struct vt_builder *builder, const struct vt_step *a,
     return a->n_outputs == b->n_outputs;
 }
 
+static uint64_t hash_attr(uint64_t hash, const struct vt_attr *attr)
+{
+    switch (attr->type) {
+    case VT_ATTR_INT:
+        return vt_op_hash(hash, &attr->i, sizeof(attr->i));
+    case VT_ATTR_FLOAT:
+        return vt_op_hash(hash, &attr->f, sizeof(attr->f));
+    case VT_ATTR_STRING:
+        return vt_op_hash(hash, attr->s, attr->n);
+    case VT_ATTR_INTS:
+        return vt_op_hash(hash, attr->ints, attr->n * sizeof(*attr->ints));
+    case VT_ATTR_FLOATS:
+        return vt_op_hash(hash, attr->floats, attr->n * sizeof(*attr->floats));
+    default:
+        return hash;
+    }
+}
+
 static uint64_t hash_of(const struct vt_builder *builder, const struct vt_step *step)
 {
     uint64_t hash = vt_op_hash(VT_OP_HASH_START, step->node->op, strlen(step->node->op));
@@ -102,7 +121,22 @@ static uint64_t hash_of(const struct vt_builder *builder, const struct vt_step *
         hash = constant != NULL ? vt_op_hash(hash, constant->data, constant->bytes)
                                 : vt_op_hash(hash, &value, sizeof(value));
     }
+    for (uint32_t i = 0; i < step->node->n_attrs; i++) {
+        hash = hash_attr(hash, &step->node->attrs[i]);
+    }
     return hash;
+}
+
+/* Tensors, graphs, lists of texts are not looked into. */
+static bool has_opaque_attr(const struct vt_node *node)
+{
+    for (uint32_t i = 0; i < node->n_attrs; i++) {
+        const enum vt_attr_type type = node->attrs[i].type;
+        if (type == VT_ATTR_TENSOR || type == VT_ATTR_GRAPH || type == VT_ATTR_STRINGS) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool may_be_shared(const struct vt_step *step)
@@ -111,7 +145,7 @@ static bool may_be_shared(const struct vt_step *step)
            step->n_outputs > 0 && step->affine.scale == NULL && !step->order.given[0] &&
            !step->order.given[1] && step->epilogue.activation == VT_ACT_NONE &&
            !step->epilogue.has_residual && !step->epilogue.has_bias &&
-           !vt_node_is_random(step->node);
+           !vt_node_is_random(step->node) && !has_opaque_attr(step->node);
 }
 
 static void replace(struct vt_builder *builder, const struct vt_step *step,
