@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled with AVX-512 F, BW, DQ and VL: called only where the processor has them. */
-#include <immintrin.h>
+#define VT_TILE_NR               32
+#define VT_TILE_LOOP(mode, rows) vt_f32_gemm_loop_##mode##_##rows##x32__avx512
+#define VT_TILE_EACH(mode, X)                                                                      \
+    X(mode, 1)                                                                                     \
+    X(mode, 2)                                                                                     \
+    X(mode, 3)                                                                                     \
+    X(mode, 4)                                                                                     \
+    X(mode, 5)                                                                                     \
+    X(mode, 6)                                                                                     \
+    X(mode, 7)                                                                                     \
+    X(mode, 8)                                                                                     \
+    X(mode, 9)                                                                                     \
+    X(mode, 10)                                                                                    \
+    X(mode, 11)                                                                                    \
+    X(mode, 12)                                                                                    \
+    X(mode, 13)                                                                                    \
+    X(mode, 14)
+#define VT_TILE_PACKED   vt_f32_gemm_14x32__avx512
+#define VT_TILE_ROWS     vt_f32_gemm_rows_14x32__avx512
+#define VT_TILE_INDIRECT vt_f32_gemm_indirect_14x32__avx512
+#define VT_TILE_ACTIVATE vt_f32_activate__avx512
 
-#include "kernels/gemm/kernels.h"
-
-typedef __m512 vt_vec;
-
-#define VT_TILE_MR           12
-#define VT_TILE_VL           16
-#define VT_TILE_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define VT_TILE_SPLAT(x)     _mm512_set1_ps(x)
-/* The operand that comes second survives a NaN in either. */
-#define VT_TILE_MAX(a, b) _mm512_max_ps(b, a)
-#define VT_TILE_MIN(a, b) _mm512_min_ps(b, a)
-#define VT_TILE_PACKED    vt_f32_gemm_12x32__avx512
-#define VT_TILE_INDIRECT  vt_f32_gemm_indirect_12x32__avx512
-
-#include "kernels/gemm/tile.inc"
+#include "kernels/gemm/tile_asm.inc"
