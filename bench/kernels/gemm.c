@@ -51,7 +51,7 @@ static const struct shape shapes[] = {
     {"dlrm 2048x1024x1024", 2048, 1024, 1024, 1, ROWS, PACKED, true, false, VT_ACT_RELU},
     {"dlrm 2048x512x1024", 2048, 512, 1024, 1, ROWS, PACKED, true, false, VT_ACT_RELU},
     {"dlrm 2048x1x256", 2048, 1, 256, 1, ROWS, PACKED, true, false, VT_ACT_SIGMOID},
-    {"dlrm 2048x27x27x128", 27, 27, 128, 2048, ROWS, COLS, false, false, VT_ACT_NONE},
+    {"dlrm 128x27x27x128", 27, 27, 128, 128, ROWS, COLS, false, false, VT_ACT_NONE},
     {"dlrm 1x1024x1024", 1, 1024, 1024, 1, ROWS, PACKED, true, false, VT_ACT_RELU},
     /* RNN-T: the gates of an LSTM, the joint network. */
     {"rnnt 1x4096x1024", 1, 4096, 1024, 1, ROWS, PACKED, true, false, VT_ACT_NONE},

@@ -11,12 +11,14 @@
 #define ITEMS_PER_THREAD 4
 /* The second-level cache where it is unknown, and how much of it a block of a factor may fill: the
  * other factor, C and what is prefetched want room too. */
-#define L2_BYTES (512 * 1024)
-#define L2_SHARE 4
+#define L2_BYTES    (512 * 1024)
+#define L2_SHARE    4
+#define PANEL_TILES 4 /* at least, else packing and short tiles cost more than the caches give */
 /* Rows of A this far apart fall into the same sets of the first-level cache. */
 #define ALIASING_FLOATS 1024
 /* What a copied row is longer than its steps: rows then start in different sets. */
-#define ROW_GAP 16
+#define ROW_GAP       16
+#define PREFETCH_STEP 64 /* bytes that the micro-kernels ask for at each step */
 
 static const struct vt_gemm_kernel kernel_portable = {4,
                                                       8,
@@ -159,29 +161,47 @@ static void cut_blocks(struct partition *p, const struct vt_gemm *gemm, int64_t 
     }
 }
 
+static int64_t clamp_to(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : gemm_min(x, high);
+}
+
+/* Rows that are gone through for each panel of B. */
+static int64_t panel_rows(const struct vt_gemm *gemm, int64_t kc, int64_t share)
+{
+    const int64_t mr = gemm->kernel->mr, least = PANEL_TILES * mr;
+    /* A's block stays in its share of the cache. */
+    int64_t rows = share / (gemm_round_up(kc, ROW_GAP) + ROW_GAP);
+    if (gemm->n * kc <= share) {
+        /* So does B: then C's and the residual's may, too. */
+        rows = gemm_min(rows, share / (2 * gemm_round_up(gemm->n, ROW_GAP)));
+    }
+    return clamp_to(rows / mr * mr, least, gemm_round_up(gemm->m, mr));
+}
+
 static void partition_init(struct partition *p, const struct vt_gemm *gemm, uint32_t threads)
 {
     const int64_t mr = gemm->kernel->mr, nr = gemm->kernel->nr;
     const int64_t wanted = threads == 1 ? 1 : (int64_t)threads * ITEMS_PER_THREAD;
-    const int64_t kc = gemm_min(VT_GEMM_KC, gemm->k);
+    const int64_t kc = gemm_min(VT_GEMM_KC, gemm->k > 0 ? gemm->k : 1);
     const size_t l2 = vt_topology()->l2_bytes != 0 ? vt_topology()->l2_bytes : L2_BYTES;
-    /* Lanes of a factor that fill its share of the cache. */
-    const int64_t lanes =
-        (int64_t)(l2 / L2_SHARE / sizeof(float)) / (kc > 0 ? gemm_round_up(kc, ROW_GAP) : 1);
+    const int64_t share = (int64_t)(l2 / L2_SHARE / sizeof(float));
     const int64_t m = gemm_round_up(gemm->m, mr), n = gemm_round_up(gemm->n, nr);
 
     p->a = source_of(gemm);
-    p->panel_m = gemm_min(m, lanes < 4 * mr ? 4 * mr : lanes / mr * mr);
-    p->block_m = gemm->a_packed ? m : p->panel_m;
-    p->block_n = gemm->b_packed ? n : gemm_min(n, lanes < 4 * nr ? 4 * nr : lanes / nr * nr);
+    p->panel_m = panel_rows(gemm, kc, share);
+    /* Each cut in rows packs B once more, and each cut in columns visits A once more. */
+    p->block_m = gemm->b_packed && !gemm->a_packed ? p->panel_m : m;
+    p->block_n = gemm->b_packed ? n : clamp_to(share / kc / nr * nr, PANEL_TILES * nr, n);
     p->items_m = div_up(gemm->m, p->block_m);
     p->items_n = div_up(gemm->n, p->block_n);
     cut_blocks(p, gemm, wanted);
+    p->panel_m = gemm_min(p->panel_m, p->block_m);
     p->a_floats = p->b_floats = 0;
     if (p->a == SOURCE_PANELS) {
-        p->a_floats = (size_t)(p->block_m * kc);
+        p->a_floats = (size_t)(p->panel_m * kc);
     } else if (p->a == SOURCE_COPIED) {
-        p->a_floats = (size_t)(p->block_m * (gemm_round_up(kc, ROW_GAP) + ROW_GAP));
+        p->a_floats = (size_t)(p->panel_m * (gemm_round_up(kc, ROW_GAP) + ROW_GAP));
     }
     if (!gemm->b_packed) {
         p->b_floats = (size_t)(p->block_n * kc);
@@ -209,7 +229,7 @@ struct job {
     float *workspace;
 };
 
-/* One block of C for one block of k: every tile of it. */
+/* Some rows of C by some columns, for one block of k. */
 struct block {
     int64_t batch;
     int64_t m0, m1, n0, n1;
@@ -218,56 +238,45 @@ struct block {
     int64_t a_stride;   /* between rows of A; 0: panels */
 };
 
-/* One panel of B against the rows [m0, m1) of a block. */
+/* One panel of B, which begins at column n, against the block's rows. */
 static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place *place,
-                          const struct block *block, struct vt_gemm_tile *tile, int64_t n,
-                          int64_t m0, int64_t m1)
+                          const struct block *block, struct vt_gemm_tile *tile, int64_t n)
 {
     const struct vt_gemm_kernel *kernel = gemm->kernel;
     const uint32_t cols = (uint32_t)gemm_min(kernel->nr, block->n1 - n);
-    const vt_gemm_tile_func func = block->a_stride != 0 ? kernel->rows : kernel->packed;
-    int64_t tiles = div_up(m1 - m0, kernel->mr);
-    const char *next =
-        n + kernel->nr < block->n1 ? (const char *)(tile->b + kernel->nr * block->kc) : NULL;
+    const bool in_rows = block->a_stride != 0;
+    /* The next panel of B is asked for while the first tiles of this one run. */
+    const char *next = (const char *)(tile->b + kernel->nr * block->kc);
+    const char *end =
+        next + (n + kernel->nr < block->n1 ? kernel->nr * block->kc : 0) * (int64_t)sizeof(float);
+    int64_t tiles = div_up(block->m1 - block->m0, kernel->mr);
     uint32_t rows;
-    for (int64_t m = m0; m < m1; m += rows, tiles--) {
-        rows = (uint32_t)gemm_min(kernel->mr, m1 - m);
-        if (block->a_stride != 0) { /* as even as can be: short tiles are slow */
-            rows = (uint32_t)div_up(m1 - m, tiles);
-            tile->a = block->a + (m - block->m0) * block->a_stride;
-        } else {
-            tile->a = block->a + (m - block->m0) * block->kc;
-        }
+    for (int64_t m = block->m0; m < block->m1; m += rows, tiles--) {
+        /* Rows in place are shared out evenly: short tiles are slow. */
+        rows = (uint32_t)(in_rows ? div_up(block->m1 - m, tiles)
+                                  : gemm_min(kernel->mr, block->m1 - m));
+        tile->a = block->a + (m - block->m0) * (in_rows ? block->a_stride : block->kc);
         tile->c = place->c + m * gemm->ldc + n;
         tile->row_bias = place->row_bias != NULL ? place->row_bias + m : NULL;
         tile->residual = place->residual != NULL ? place->residual + m * gemm->ldc + n : NULL;
-        tile->prefetch = next;
-        vt_gemm_tile_narrow(kernel, func, tile, rows, cols);
-        /* The next panel of B while the first tiles of this one run. */
-        next = next != NULL && m < m0 + kernel->nr * (int64_t)sizeof(float) / 64 * kernel->mr
-                   ? next + block->kc * 64
-                   : NULL;
+        tile->prefetch = next < end ? next : NULL;
+        next += PREFETCH_STEP * block->kc;
+        vt_gemm_tile_narrow(kernel, in_rows ? kernel->rows : kernel->packed, tile, rows, cols);
     }
 }
 
-static void block_compute(const struct job *job, const struct vt_gemm_place *place,
+static void block_compute(const struct vt_gemm *gemm, const struct vt_gemm_place *place,
                           const struct block *block)
 {
-    const struct vt_gemm *gemm = job->gemm;
-    const bool first = block->k0 == 0, last = block->k0 + block->kc >= gemm->k;
     struct vt_gemm_tile tile = {.k = block->kc,
                                 .a_stride = block->a_stride,
                                 .ldc = gemm->ldc,
-                                .accumulate = !first,
-                                .finish = last ? &gemm->finish : NULL};
-
-    for (int64_t m0 = block->m0; m0 < block->m1; m0 += job->part.panel_m) {
-        const int64_t m1 = gemm_min(block->m1, m0 + job->part.panel_m);
-        for (int64_t n = block->n0; n < block->n1; n += gemm->kernel->nr) {
-            tile.b = block->b + (n - block->n0) * block->kc;
-            tile.col_bias = place->col_bias != NULL ? place->col_bias + n : NULL;
-            panel_compute(gemm, place, block, &tile, n, m0, m1);
-        }
+                                .accumulate = block->k0 > 0,
+                                .finish = block->k0 + block->kc >= gemm->k ? &gemm->finish : NULL};
+    for (int64_t n = block->n0; n < block->n1; n += gemm->kernel->nr) {
+        tile.b = block->b + (n - block->n0) * block->kc;
+        tile.col_bias = place->col_bias != NULL ? place->col_bias + n : NULL;
+        panel_compute(gemm, place, block, &tile, n);
     }
 }
 
@@ -337,19 +346,22 @@ static void item_compute(const struct job *job, int64_t item, float *scratch)
 {
     const struct vt_gemm *gemm = job->gemm;
     const struct partition *p = &job->part;
+    const int64_t m0 = item / p->items_n % p->items_m * p->block_m;
+    const int64_t m1 = gemm_min(gemm->m, m0 + p->block_m);
     struct vt_gemm_place place = {0};
     struct block block = {.batch = item / (p->items_m * p->items_n)};
 
     gemm->locate(gemm->ctx, block.batch, &place);
-    block.m0 = item / p->items_n % p->items_m * p->block_m;
     block.n0 = item % p->items_n * p->block_n;
-    block.m1 = gemm_min(gemm->m, block.m0 + p->block_m);
     block.n1 = gemm_min(gemm->n, block.n0 + p->block_n);
     do {
         block.kc = gemm_min(VT_GEMM_KC, gemm->k - block.k0);
-        block_a(job, &place, scratch, &block);
         block_b(job, &place, scratch + p->a_floats, &block);
-        block_compute(job, &place, &block);
+        for (block.m0 = m0; block.m0 < m1; block.m0 = block.m1) {
+            block.m1 = gemm_min(m1, block.m0 + p->panel_m);
+            block_a(job, &place, scratch, &block);
+            block_compute(gemm, &place, &block);
+        }
         block.k0 += VT_GEMM_KC;
     } while (block.k0 < gemm->k);
 }

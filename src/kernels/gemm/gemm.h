@@ -22,7 +22,7 @@
 #include "base/pool.h"
 #include "kernels/activation.h"
 
-#define VT_GEMM_KC     384 /* k steps between two visits of C */
+#define VT_GEMM_KC     512 /* k steps between two visits of C */
 #define VT_GEMM_MR_MAX 14  /* over all micro-kernels */
 #define VT_GEMM_NR_MAX 32
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The micro-kernel with AVX-512, for 1 to 14 rows by 32 columns (call.h says what it computes):
+ * The micro-kernel with AVX-512, for 1 to 14 rows by up to 32 columns (call.h says what it
+ * computes); a second copy leaves out what is beyond the 16th:
  *
  *     zmm0, zmm1  a step of B              zmm4 ... zmm31  the sums, two a row
  *     zmm2        an element of A          k1, k2          which columns are there
@@ -73,16 +74,22 @@
 .endm
 .macro row_zero row, lo, hi, at, off
     vpxord  %zmm\lo, %zmm\lo, %zmm\lo
+.if wide
     vpxord  %zmm\hi, %zmm\hi, %zmm\hi
+.endif
 .endm
 .macro row_copy row, lo, hi, at, off
     vmovaps %zmm0, %zmm\lo
+.if wide
     vmovaps %zmm1, %zmm\hi
+.endif
 .endm
 .macro row_bias row, lo, hi, at, off
     vbroadcastss 4*\row(%rsi), %zmm2
     vaddps  %zmm2, %zmm\lo, %zmm\lo
+.if wide
     vaddps  %zmm2, %zmm\hi, %zmm\hi
+.endif
 .endm
 .macro row_add_lo row, lo, hi, at, off
     vaddps  \at, %zmm\lo, %zmm\lo{%k1}
@@ -93,9 +100,11 @@
 /* The operand that comes first here survives a NaN in either. */
 .macro row_clamp row, lo, hi, at, off
     vmaxps  %zmm\lo, %zmm0, %zmm\lo
-    vmaxps  %zmm\hi, %zmm0, %zmm\hi
     vminps  %zmm\lo, %zmm1, %zmm\lo
+.if wide
+    vmaxps  %zmm\hi, %zmm0, %zmm\hi
     vminps  %zmm\hi, %zmm1, %zmm\hi
+.endif
 .endm
 .macro row_store_lo row, lo, hi, at, off
     vmovups %zmm\lo, \at{%k1}
@@ -106,12 +115,16 @@
 .macro row_step_rows row, lo, hi, at, off
     vbroadcastss \at, %zmm2
     vfmadd231ps %zmm0, %zmm2, %zmm\lo
+.if wide
     vfmadd231ps %zmm1, %zmm2, %zmm\hi
+.endif
 .endm
 .macro row_step_packed row, lo, hi, at, off
     vbroadcastss 4*\row+\off(%rax), %zmm2
     vfmadd231ps %zmm0, %zmm2, %zmm\lo
+.if wide
     vfmadd231ps %zmm1, %zmm2, %zmm\hi
+.endif
 .endm
 
 /* Step number `step` of an unrolled loop. */
@@ -119,10 +132,14 @@
 .ifc \mode, indirect
     movq    8*\step(%r11), %rsi
     vmovups (%rsi,%rbx), %zmm0
+.if wide
     vmovups 64(%rsi,%rbx), %zmm1
+.endif
 .else
     vmovups (%rsi), %zmm0
+.if wide
     vmovups 64(%rsi), %zmm1
+.endif
     prefetcht0 64*\step(%r11)
     addq    %rbx, %rsi
 .endif
@@ -151,18 +168,24 @@
     movq    VT_CALL_C(%rdi), %rax
     set_rows VT_CALL_LDC
     each_row \rows, row_prefetch_write
+.if wide
     each_row \rows, row_prefetch_write, 124
+.endif
     movq    VT_CALL_RESIDUAL(%rdi), %rax
     testq   %rax, %rax
     jz      1f
     set_rows VT_CALL_LDC
     each_row \rows, row_prefetch_read
+.if wide
     each_row \rows, row_prefetch_read, 124
+.endif
 1:  movq    VT_CALL_COL_BIAS(%rdi), %rsi
     testq   %rsi, %rsi
     jz      2f
     vmovups (%rsi), %zmm0{%k1}{z}
+.if wide
     vmovups 64(%rsi), %zmm1{%k2}{z}
+.endif
     each_row \rows, row_copy
     jmp     3f
 2:  each_row \rows, row_zero
@@ -179,13 +202,17 @@
     movq    VT_CALL_C(%rdi), %rax
     set_rows VT_CALL_LDC
     each_row \rows, row_add_lo
+.if wide
     each_row \rows, row_add_hi, 64
+.endif
 1:  movq    VT_CALL_RESIDUAL(%rdi), %rax
     testq   %rax, %rax
     jz      2f
     set_rows VT_CALL_LDC
     each_row \rows, row_add_lo
+.if wide
     each_row \rows, row_add_hi, 64
+.endif
 2:  cmpb    $0, VT_CALL_CLAMP(%rdi)
     je      3f
     vbroadcastss VT_CALL_LOW(%rdi), %zmm0
@@ -194,16 +221,18 @@
 3:  movq    VT_CALL_C(%rdi), %rax
     set_rows VT_CALL_LDC
     each_row \rows, row_store_lo
+.if wide
     each_row \rows, row_store_hi, 64
+.endif
 .endm
 
-/* void vt_f32_gemm_loop_MODE_ROWSx32__avx512(const struct vt_gemm_call *call) */
-.macro kernel mode, rows
-    .globl  vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512
-    .hidden vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512
-    .type   vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512, @function
+/* void vt_f32_gemm_loop_MODE_ROWSxCOLS__avx512(const struct vt_gemm_call *call) */
+.macro kernel mode, rows, cols
+    .globl  vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512
+    .hidden vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512
+    .type   vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512, @function
     .p2align 6
-vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512:
+vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     .cfi_startproc
     pushq   %rbx
     .cfi_adjust_cfa_offset 8
@@ -251,14 +280,21 @@ vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512:
     .cfi_restore %rbx
     ret
     .cfi_endproc
-    .size   vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512, . - vt_f32_gemm_loop_\mode\()_\rows\()x32__avx512
+    .size   vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512, . - vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512
 .endm
 
     .text
+    .set    wide, 1
 .irp rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-    kernel packed, \rows
-    kernel rows, \rows
-    kernel indirect, \rows
+    kernel packed, \rows, 32
+    kernel rows, \rows, 32
+    kernel indirect, \rows, 32
+.endr
+    .set    wide, 0
+.irp rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+    kernel packed, \rows, 16
+    kernel rows, \rows, 16
+    kernel indirect, \rows, 16
 .endr
 
     .section .note.GNU-stack, "", @progbits

@@ -6,12 +6,13 @@
 
 #define BLOCK 8
 
-/* Eight lanes of eight steps, turned in registers. */
-static inline void turn_block(const float *source, int64_t lane_stride, uint32_t unit, float *out)
+/* Eight steps of eight lanes, turned in registers; lanes that are missing are zero. */
+static inline __attribute__((always_inline)) void
+turn_block(const float *source, int64_t lane_stride, int lanes, uint32_t unit, float *out)
 {
     __m256 r[BLOCK], s[BLOCK];
     for (int i = 0; i < BLOCK; i++) {
-        r[i] = _mm256_loadu_ps(source + i * lane_stride);
+        r[i] = i < lanes ? _mm256_loadu_ps(source + i * lane_stride) : _mm256_setzero_ps();
     }
     for (int i = 0; i < BLOCK; i += 2) {
         s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
@@ -30,13 +31,13 @@ static inline void turn_block(const float *source, int64_t lane_stride, uint32_t
     }
 }
 
+/* Any number of lanes and steps, some of the lanes missing. */
 static void turn_some(const float *source, int64_t lane_stride, int64_t lanes, int64_t kc,
                       uint32_t width, uint32_t unit, float *out)
 {
     for (uint32_t l = 0; l < width; l++) {
-        const float *lane = source + l * lane_stride;
         for (int64_t k = 0; k < kc; k++) {
-            out[k * unit + l] = l < lanes ? lane[k] : 0.0f;
+            out[k * unit + l] = l < lanes ? source[l * lane_stride + k] : 0.0f;
         }
     }
 }
@@ -45,13 +46,21 @@ void vt_f32_turn__avx2(const float *source, int64_t lane_stride, int64_t lanes, 
                        uint32_t unit, float *ret_panel)
 {
     uint32_t l = 0;
-    for (; l + BLOCK <= unit && l + BLOCK <= lanes; l += BLOCK) {
+    for (; l + BLOCK <= unit; l += BLOCK) {
         const float *from = source + l * lane_stride;
+        float *out = ret_panel + l;
+        const int64_t there = lanes - l;
         int64_t k = 0;
-        for (; k + BLOCK <= kc; k += BLOCK) {
-            turn_block(from + k, lane_stride, unit, ret_panel + k * unit + l);
+        if (there >= BLOCK) {
+            for (; k + BLOCK <= kc; k += BLOCK) {
+                turn_block(from + k, lane_stride, BLOCK, unit, out + k * unit);
+            }
+        } else {
+            for (; k + BLOCK <= kc; k += BLOCK) {
+                turn_block(from + k, lane_stride, (int)there, unit, out + k * unit);
+            }
         }
-        turn_some(from + k, lane_stride, BLOCK, kc - k, BLOCK, unit, ret_panel + k * unit + l);
+        turn_some(from + k, lane_stride, there, kc - k, BLOCK, unit, out + k * unit);
     }
     turn_some(source + l * lane_stride, lane_stride, lanes - l, kc, unit - l, unit, ret_panel + l);
 }
