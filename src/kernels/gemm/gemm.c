@@ -6,6 +6,7 @@
 #include "base/topology.h"
 #include "kernels/gemm/kernels.h"
 #include "kernels/gemm/pack.h"
+#include "kernels/gemm/skinny.h"
 
 /* Work items a thread should get, so that drawing them evens out a slow core. */
 #define ITEMS_PER_THREAD 4
@@ -20,28 +21,43 @@
 #define ROW_GAP       16
 #define PREFETCH_STEP 64 /* bytes that the micro-kernels ask for at each step */
 
-static const struct vt_gemm_kernel kernel_portable = {4,
-                                                      8,
-                                                      false,
-                                                      vt_f32_gemm_4x8__portable,
-                                                      vt_f32_gemm_rows_4x8__portable,
-                                                      vt_f32_gemm_indirect_4x8__portable,
-                                                      vt_f32_turn__portable};
+static const struct vt_gemm_kernel kernel_portable = {
+    .mr = 4,
+    .nr = 8,
+    .masks = false,
+    .packed = vt_f32_gemm_4x8__portable,
+    .rows = vt_f32_gemm_rows_4x8__portable,
+    .indirect = vt_f32_gemm_indirect_4x8__portable,
+    .turn = vt_f32_turn__portable,
+    .activate = vt_f32_activate__portable,
+    .sums = vt_f32_sums__portable,
+    .dots = vt_f32_dots__portable,
+};
 #if defined(__x86_64__)
-static const struct vt_gemm_kernel kernel_avx2 = {6,
-                                                  16,
-                                                  false,
-                                                  vt_f32_gemm_6x16__avx2,
-                                                  vt_f32_gemm_rows_6x16__avx2,
-                                                  vt_f32_gemm_indirect_6x16__avx2,
-                                                  vt_f32_turn__avx2};
-static const struct vt_gemm_kernel kernel_avx512 = {14,
-                                                    32,
-                                                    true,
-                                                    vt_f32_gemm_14x32__avx512,
-                                                    vt_f32_gemm_rows_14x32__avx512,
-                                                    vt_f32_gemm_indirect_14x32__avx512,
-                                                    vt_f32_turn__avx2};
+static const struct vt_gemm_kernel kernel_avx2 = {
+    .mr = 6,
+    .nr = 16,
+    .masks = false,
+    .packed = vt_f32_gemm_6x16__avx2,
+    .rows = vt_f32_gemm_rows_6x16__avx2,
+    .indirect = vt_f32_gemm_indirect_6x16__avx2,
+    .turn = vt_f32_turn__avx2,
+    .activate = vt_f32_activate__avx2,
+    .sums = vt_f32_sums__avx2,
+    .dots = vt_f32_dots__avx2,
+};
+static const struct vt_gemm_kernel kernel_avx512 = {
+    .mr = 14,
+    .nr = 32,
+    .masks = true,
+    .packed = vt_f32_gemm_14x32__avx512,
+    .rows = vt_f32_gemm_rows_14x32__avx512,
+    .indirect = vt_f32_gemm_indirect_14x32__avx512,
+    .turn = vt_f32_turn__avx2,
+    .activate = vt_f32_activate__avx512,
+    .sums = vt_f32_sums__avx512,
+    .dots = vt_f32_dots__avx512,
+};
 #endif
 
 const struct vt_gemm_kernel *vt_gemm_kernel_find(uint32_t features)
@@ -217,6 +233,9 @@ size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads)
     if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
         return 0;
     }
+    if (vt_gemm_is_skinny(gemm)) {
+        return vt_gemm_skinny_workspace_bytes(gemm, threads);
+    }
     partition_init(&p, gemm, threads);
     return threads * (p.a_floats + p.b_floats) * sizeof(float);
 }
@@ -379,6 +398,10 @@ void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspa
 {
     struct job job = {.gemm = gemm, .workspace = workspace};
     if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
+        return;
+    }
+    if (vt_gemm_is_skinny(gemm)) {
+        vt_gemm_skinny_run(gemm, pool, workspace);
         return;
     }
     partition_init(&job.part, gemm, vt_pool_threads(pool));

@@ -61,6 +61,18 @@ typedef void (*vt_gemm_tile_func)(const struct vt_gemm_tile *tile, uint32_t rows
 typedef void (*vt_gemm_turn_func)(const float *source, int64_t lane_stride, int64_t lanes,
                                   int64_t kc, uint32_t unit, float *ret_panel);
 
+/* C = A·B for up to VT_GEMM_SUMS_ROWS rows of A, B row by row. */
+#define VT_GEMM_SUMS_ROWS 4
+struct vt_gemm_sums {
+    int64_t m, n, k;
+    const float *a;
+    int64_t a_row_stride, a_col_stride;
+    const float *b;
+    int64_t b_stride;
+    float *c;
+    int64_t ldc;
+};
+
 struct vt_gemm_kernel {
     uint32_t mr, nr;
     bool masks; /* takes fewer than nr columns without touching what lies beyond */
@@ -68,6 +80,12 @@ struct vt_gemm_kernel {
     vt_gemm_tile_func rows; /* A in place */
     vt_gemm_tile_func indirect;
     vt_gemm_turn_func turn;
+    /* x[i] = act(x[i]) */
+    void (*activate)(const struct vt_gemm_finish *finish, float *x, uint32_t n);
+    void (*sums)(const struct vt_gemm_sums *sums);
+    /* y[j * y_stride] = sum of x[i] * b[j * b_stride + i] over k */
+    void (*dots)(const float *x, const float *b, int64_t b_stride, int64_t n, int64_t k, float *y,
+                 int64_t y_stride);
 };
 
 /* The best kernel for a set of enum vt_cpu_feature. Static storage. */
