@@ -27,6 +27,8 @@
 #define VT_CALL_COLUMNS    104
 #define VT_CALL_ACCUMULATE 108
 #define VT_CALL_CLAMP      109
+#define VT_CALL_LINES      112
+#define VT_CALL_N_LINES    120
 
 #ifndef __ASSEMBLER__
 
@@ -47,6 +49,10 @@ struct vt_gemm_call {
     uint32_t columns;   /* a bit for each that is there; AVX-512 only */
     uint8_t accumulate; /* add to what C holds */
     uint8_t clamp;
+    /* A comes as lines of k steps one after the other: row i of a line is i strides behind its
+     * first. At least one. */
+    const float *const *lines;
+    int64_t n_lines;
 };
 
 #define VT_CALL_ASSERT(offset, member)                                                             \
@@ -68,6 +74,8 @@ VT_CALL_ASSERT(VT_CALL_HIGH, high);
 VT_CALL_ASSERT(VT_CALL_COLUMNS, columns);
 VT_CALL_ASSERT(VT_CALL_ACCUMULATE, accumulate);
 VT_CALL_ASSERT(VT_CALL_CLAMP, clamp);
+VT_CALL_ASSERT(VT_CALL_LINES, lines);
+VT_CALL_ASSERT(VT_CALL_N_LINES, n_lines);
 
 typedef void (*vt_gemm_call_func)(const struct vt_gemm_call *call);
 

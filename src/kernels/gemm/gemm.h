@@ -44,6 +44,10 @@ struct vt_gemm_tile {
     uint32_t cols;
     /* Asked for while the kernel runs, 64 bytes a step; NULL: nothing. */
     const void *prefetch;
+    /* Kernel `lines`: A comes as n_lines, at least one, of k steps each, all of which go over one B
+     * of n_lines * k steps, packed. Row i of a line is at line + i * a_stride. */
+    const float *const *lines;
+    int64_t n_lines;
     /* Indirect kernel: row k of B is at rows[k] + column. */
     const float *const *rows;
     int64_t column;
@@ -78,6 +82,7 @@ struct vt_gemm_kernel {
     bool masks; /* takes fewer than nr columns without touching what lies beyond */
     vt_gemm_tile_func packed;
     vt_gemm_tile_func rows; /* A in place */
+    vt_gemm_tile_func lines;
     vt_gemm_tile_func indirect;
     vt_gemm_turn_func turn;
     /* x[i] = act(x[i]) */

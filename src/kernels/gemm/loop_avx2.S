@@ -90,26 +90,32 @@
 .endm
 
 /* Step number `step` of an unrolled loop. */
-.macro one_step mode, rows, step
+.macro one_step mode, rows, in_rows, step
 .ifc \mode, indirect
     movq    8*\step(%r11), %rsi
     vmovups (%rsi,%rbx), %ymm12
     vmovups 32(%rsi,%rbx), %ymm13
+.else
+.ifc \mode, lines
+    vmovups (%rsi), %ymm12
+    vmovups 32(%rsi), %ymm13
+    addq    $64, %rsi
 .else
     vmovups (%rsi), %ymm12
     vmovups 32(%rsi), %ymm13
     prefetcht0 64*\step(%r11)
     addq    %rbx, %rsi
 .endif
-.ifc \mode, rows
+.endif
+.if \in_rows
     each_row \rows, row_step_rows, 4*\step
 .else
     each_row \rows, row_step_packed, 24*\step
 .endif
 .endm
 
-.macro advance mode, rows, steps
-.ifc \mode, rows
+.macro advance mode, in_rows, steps
+.if \in_rows
     addq    $4*\steps, %rax
     addq    $4*\steps, %rdx
 .else
@@ -117,8 +123,11 @@
 .endif
 .ifc \mode, indirect
     addq    $8*\steps, %r11
-.else
+.endif
+.ifnc \mode, indirect
+.ifnc \mode, lines
     addq    $64*\steps, %r11
+.endif
 .endif
 .endm
 
@@ -173,7 +182,7 @@
 .endm
 
 /* void vt_f32_gemm_loop_MODE_ROWSx16__avx2(const struct vt_gemm_call *call) */
-.macro kernel mode, rows
+.macro kernel mode, in_rows, rows
     .globl  vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2
     .hidden vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2
     .type   vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2, @function
@@ -185,7 +194,7 @@ vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2:
     .cfi_rel_offset %rbx, 0
     sums_start \rows
     movq    VT_CALL_A(%rdi), %rax
-.ifc \mode, rows
+.if \in_rows
     set_rows VT_CALL_A_STRIDE
 .endif
     movq    VT_CALL_B(%rdi), %rsi
@@ -195,26 +204,37 @@ vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2:
 .else
     movq    VT_CALL_PREFETCH(%rdi), %r11
 .endif
+.ifc \mode, lines
+    movq    VT_CALL_LINES(%rdi), %r11
+    movq    VT_CALL_N_LINES(%rdi), %rbx
+9:  movq    (%r11), %rax
+    addq    $8, %r11
+    set_rows VT_CALL_A_STRIDE
+.endif
     movq    VT_CALL_K(%rdi), %rcx
     subq    $4, %rcx
     jl      6f
     .p2align 5
 5:
-    one_step \mode, \rows, 0
-    one_step \mode, \rows, 1
-    one_step \mode, \rows, 2
-    one_step \mode, \rows, 3
-    advance \mode, \rows, 4
+    one_step \mode, \rows, \in_rows, 0
+    one_step \mode, \rows, \in_rows, 1
+    one_step \mode, \rows, \in_rows, 2
+    one_step \mode, \rows, \in_rows, 3
+    advance \mode, \in_rows, 4
     subq    $4, %rcx
     jge     5b
 6:  addq    $4, %rcx
     jz      8f
 7:
-    one_step \mode, \rows, 0
-    advance \mode, \rows, 1
+    one_step \mode, \rows, \in_rows, 0
+    advance \mode, \in_rows, 1
     decq    %rcx
     jnz     7b
 8:
+.ifc \mode, lines
+    decq    %rbx
+    jnz     9b
+.endif
     sums_finish \rows
     vzeroupper
     popq    %rbx
@@ -227,9 +247,10 @@ vt_f32_gemm_loop_\mode\()_\rows\()x16__avx2:
 
     .text
 .irp rows, 1, 2, 3, 4, 5, 6
-    kernel packed, \rows
-    kernel rows, \rows
-    kernel indirect, \rows
+    kernel packed, 0, \rows
+    kernel rows, 1, \rows
+    kernel lines, 1, \rows
+    kernel indirect, 0, \rows
 .endr
 
     .section .note.GNU-stack, "", @progbits

@@ -128,13 +128,20 @@
 .endm
 
 /* Step number `step` of an unrolled loop. */
-.macro one_step mode, rows, step
+.macro one_step mode, rows, in_rows, step
 .ifc \mode, indirect
     movq    8*\step(%r11), %rsi
     vmovups (%rsi,%rbx), %zmm0
 .if wide
     vmovups 64(%rsi,%rbx), %zmm1
 .endif
+.else
+.ifc \mode, lines
+    vmovups (%rsi), %zmm0
+.if wide
+    vmovups 64(%rsi), %zmm1
+.endif
+    addq    $128, %rsi
 .else
     vmovups (%rsi), %zmm0
 .if wide
@@ -143,15 +150,16 @@
     prefetcht0 64*\step(%r11)
     addq    %rbx, %rsi
 .endif
-.ifc \mode, rows
+.endif
+.if \in_rows
     each_row \rows, row_step_rows, 4*\step
 .else
     each_row \rows, row_step_packed, 56*\step
 .endif
 .endm
 
-.macro advance mode, rows, steps
-.ifc \mode, rows
+.macro advance mode, in_rows, steps
+.if \in_rows
     addq    $4*\steps, %rax
     addq    $4*\steps, %rdx
 .else
@@ -159,8 +167,11 @@
 .endif
 .ifc \mode, indirect
     addq    $8*\steps, %r11
-.else
+.endif
+.ifnc \mode, indirect
+.ifnc \mode, lines
     addq    $64*\steps, %r11
+.endif
 .endif
 .endm
 
@@ -227,7 +238,7 @@
 .endm
 
 /* void vt_f32_gemm_loop_MODE_ROWSxCOLS__avx512(const struct vt_gemm_call *call) */
-.macro kernel mode, rows, cols
+.macro kernel mode, in_rows, rows, cols
     .globl  vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512
     .hidden vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512
     .type   vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512, @function
@@ -243,7 +254,7 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     kmovw   %eax, %k2
     sums_start \rows
     movq    VT_CALL_A(%rdi), %rax
-.ifc \mode, rows
+.if \in_rows
     set_rows VT_CALL_A_STRIDE
 .endif
     movq    VT_CALL_B(%rdi), %rsi
@@ -253,26 +264,37 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
 .else
     movq    VT_CALL_PREFETCH(%rdi), %r11
 .endif
+.ifc \mode, lines
+    movq    VT_CALL_LINES(%rdi), %r11
+    movq    VT_CALL_N_LINES(%rdi), %rbx
+9:  movq    (%r11), %rax
+    addq    $8, %r11
+    set_rows VT_CALL_A_STRIDE
+.endif
     movq    VT_CALL_K(%rdi), %rcx
     subq    $4, %rcx
     jl      6f
     .p2align 5
 5:
-    one_step \mode, \rows, 0
-    one_step \mode, \rows, 1
-    one_step \mode, \rows, 2
-    one_step \mode, \rows, 3
-    advance \mode, \rows, 4
+    one_step \mode, \rows, \in_rows, 0
+    one_step \mode, \rows, \in_rows, 1
+    one_step \mode, \rows, \in_rows, 2
+    one_step \mode, \rows, \in_rows, 3
+    advance \mode, \in_rows, 4
     subq    $4, %rcx
     jge     5b
 6:  addq    $4, %rcx
     jz      8f
 7:
-    one_step \mode, \rows, 0
-    advance \mode, \rows, 1
+    one_step \mode, \rows, \in_rows, 0
+    advance \mode, \in_rows, 1
     decq    %rcx
     jnz     7b
 8:
+.ifc \mode, lines
+    decq    %rbx
+    jnz     9b
+.endif
     sums_finish \rows
     vzeroupper
     popq    %rbx
@@ -286,15 +308,17 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     .text
     .set    wide, 1
 .irp rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-    kernel packed, \rows, 32
-    kernel rows, \rows, 32
-    kernel indirect, \rows, 32
+    kernel packed, 0, \rows, 32
+    kernel rows, 1, \rows, 32
+    kernel lines, 1, \rows, 32
+    kernel indirect, 0, \rows, 32
 .endr
     .set    wide, 0
 .irp rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-    kernel packed, \rows, 16
-    kernel rows, \rows, 16
-    kernel indirect, \rows, 16
+    kernel packed, 0, \rows, 16
+    kernel rows, 1, \rows, 16
+    kernel lines, 1, \rows, 16
+    kernel indirect, 0, \rows, 16
 .endr
 
     .section .note.GNU-stack, "", @progbits

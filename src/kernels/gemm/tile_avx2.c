@@ -12,9 +12,7 @@
     X(mode, 5, cols)                                                                               \
     X(mode, 6, cols)
 #define VT_TILE_LOOPS(mode, X) EACH(mode, 16, X)
-#define VT_TILE_PACKED         vt_f32_gemm_6x16__avx2
-#define VT_TILE_ROWS           vt_f32_gemm_rows_6x16__avx2
-#define VT_TILE_INDIRECT       vt_f32_gemm_indirect_6x16__avx2
+#define VT_TILE_NAME(mode)     vt_f32_gemm_##mode##6x16__avx2
 #define VT_TILE_ACTIVATE       vt_f32_activate__avx2
 
 #include "kernels/gemm/tile_asm.inc"

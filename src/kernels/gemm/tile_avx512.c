@@ -20,9 +20,7 @@
     X(mode, 13, cols)                                                                              \
     X(mode, 14, cols)
 #define VT_TILE_LOOPS(mode, X) EACH(mode, 32, X) EACH(mode, 16, X)
-#define VT_TILE_PACKED         vt_f32_gemm_14x32__avx512
-#define VT_TILE_ROWS           vt_f32_gemm_rows_14x32__avx512
-#define VT_TILE_INDIRECT       vt_f32_gemm_indirect_14x32__avx512
+#define VT_TILE_NAME(mode)     vt_f32_gemm_##mode##14x32__avx512
 #define VT_TILE_ACTIVATE       vt_f32_activate__avx512
 
 #include "kernels/gemm/tile_asm.inc"

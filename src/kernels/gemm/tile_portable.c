@@ -13,6 +13,7 @@ typedef float vec __attribute__((vector_size(VL * sizeof(float))));
 enum mode {
     PACKED,
     ROWS,
+    LINES,
     INDIRECT,
 };
 
@@ -59,22 +60,26 @@ static inline __attribute__((always_inline)) void compute(const struct vt_gemm_t
     for (int i = 0; i < rows; i++) {
         sum[i][0] = sum[i][1] = splat(0.0f);
     }
-    const float *a = tile->a;
     const float *b = tile->b;
-    const int64_t a_row = mode == ROWS ? tile->a_stride : 1, a_step = mode == ROWS ? 1 : MR;
+    const bool in_rows = mode == ROWS || mode == LINES;
+    const int64_t a_row = in_rows ? tile->a_stride : 1, a_step = in_rows ? 1 : MR;
     const int64_t b_step = tile->b_stride == 0 ? NR : tile->b_stride;
-    for (int64_t k = 0; k < tile->k; k++, a += a_step) {
-        if (mode == INDIRECT) {
-            b = tile->rows[k] + tile->column;
-        }
-        const vec b0 = load(b), b1 = load(b + VL);
-        for (int i = 0; i < rows; i++) {
-            const vec x = splat(a[i * a_row]);
-            sum[i][0] += x * b0;
-            sum[i][1] += x * b1;
-        }
-        if (mode != INDIRECT) {
-            b += b_step;
+    const int64_t n_lines = mode == LINES ? tile->n_lines : 1;
+    for (int64_t line = 0; line < n_lines; line++) {
+        const float *a = mode == LINES ? tile->lines[line] : tile->a;
+        for (int64_t k = 0; k < tile->k; k++, a += a_step) {
+            if (mode == INDIRECT) {
+                b = tile->rows[k] + tile->column;
+            }
+            const vec b0 = load(b), b1 = load(b + VL);
+            for (int i = 0; i < rows; i++) {
+                const vec x = splat(a[i * a_row]);
+                sum[i][0] += x * b0;
+                sum[i][1] += x * b1;
+            }
+            if (mode != INDIRECT) {
+                b += b_step;
+            }
         }
     }
     for (int i = 0; i < rows; i++) {
@@ -112,7 +117,7 @@ static inline __attribute__((always_inline)) void run(const struct vt_gemm_tile 
     }
 }
 
-void vt_f32_gemm_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
+void vt_f32_gemm_packed_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
 {
     run(tile, rows, PACKED);
 }
@@ -120,6 +125,11 @@ void vt_f32_gemm_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
 void vt_f32_gemm_rows_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
 {
     run(tile, rows, ROWS);
+}
+
+void vt_f32_gemm_lines_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
+{
+    run(tile, rows, LINES);
 }
 
 void vt_f32_gemm_indirect_4x8__portable(const struct vt_gemm_tile *tile, uint32_t rows)
