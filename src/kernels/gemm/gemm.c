@@ -12,7 +12,7 @@
 #define ITEMS_PER_THREAD 4
 /* The second-level cache where it is unknown, and how much of it a block of a factor may fill: the
  * other factor, C and what is prefetched want room too. */
-#define L2_BYTES    (512 * 1024)
+#define L2_BYTES    ((size_t)512 * 1024)
 #define L2_SHARE    4
 #define PANEL_TILES 4 /* at least, else packing and short tiles cost more than the caches give */
 /* Rows of A this far apart fall into the same sets of the first-level cache. */
@@ -156,7 +156,7 @@ static enum source source_of(const struct vt_gemm *gemm)
     }
     /* A few columns of C are not worth a copy. */
     const bool aliases = gemm->a_row_stride % ALIASING_FLOATS == 0 && gemm->m > 4;
-    return aliases && gemm->n > 2 * gemm->kernel->nr ? SOURCE_COPIED : SOURCE_PLACE;
+    return aliases && gemm->n > 2 * (int64_t)gemm->kernel->nr ? SOURCE_COPIED : SOURCE_PLACE;
 }
 
 /* Halves blocks until every thread gets enough of them. */
@@ -302,6 +302,21 @@ static void block_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
     }
 }
 
+static const float *a_at(const struct vt_gemm *gemm, const struct vt_gemm_place *place,
+                         const struct block *block)
+{
+    return place->a + block->m0 * gemm->a_row_stride + block->k0 * gemm->a_col_stride;
+}
+
+/* Rows one behind the other with a gap between, which the cache can hold all at once. */
+static void copy_rows(const float *from, int64_t from_stride, int64_t rows, int64_t kc,
+                      int64_t stride, float *out)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(out + i * stride, from + i * from_stride, (size_t)kc * sizeof(float));
+    }
+}
+
 /* Brings A and B of a block to where and how the micro-kernel wants them. */
 static void block_a(const struct job *job, const struct vt_gemm_place *place, float *scratch,
                     struct block *block)
@@ -310,36 +325,30 @@ static void block_a(const struct job *job, const struct vt_gemm_place *place, fl
     const uint32_t mr = gemm->kernel->mr;
     const int64_t rows = block->m1 - block->m0, kc = block->kc;
     const int64_t stride = gemm_round_up(gemm_min(VT_GEMM_KC, gemm->k), ROW_GAP) + ROW_GAP;
-    const float *from = NULL;
     block->a = scratch;
     block->a_stride = 0;
-    if (!gemm->a_packed && gemm->rows_a == NULL && gemm->pack_a == NULL) {
-        from = place->a + block->m0 * gemm->a_row_stride + block->k0 * gemm->a_col_stride;
-    }
     switch (job->part.a) {
     case SOURCE_PACKED:
         block->a = place->a + block->k0 * gemm_round_up(gemm->m, mr) + block->m0 * kc;
         break;
     case SOURCE_PLACE:
-        block->a = from;
+        block->a = a_at(gemm, place, block);
         block->a_stride = gemm->a_row_stride;
         break;
     case SOURCE_COPIED:
         block->a_stride = stride;
         if (gemm->rows_a != NULL) {
             gemm->rows_a(gemm->ctx, block->batch, block->k0, kc, block->m0, rows, stride, scratch);
-            break;
-        }
-        for (int64_t i = 0; i < rows; i++) {
-            memcpy(scratch + i * stride, from + i * gemm->a_row_stride, (size_t)kc * sizeof(float));
+        } else {
+            copy_rows(a_at(gemm, place, block), gemm->a_row_stride, rows, kc, stride, scratch);
         }
         break;
     case SOURCE_PANELS:
         if (gemm->pack_a != NULL) {
             gemm->pack_a(gemm->ctx, mr, block->batch, block->k0, kc, block->m0, rows, scratch);
         } else {
-            vt_gemm_pack_panels(gemm->kernel, mr, rows, kc, from, gemm->a_row_stride,
-                                gemm->a_col_stride, NULL, scratch);
+            vt_gemm_pack_panels(gemm->kernel, mr, rows, kc, a_at(gemm, place, block),
+                                gemm->a_row_stride, gemm->a_col_stride, NULL, scratch);
         }
         break;
     }

@@ -6,7 +6,7 @@
 
 #define MR 4
 #define VL 4
-#define NR (2 * VL)
+#define NR 8
 
 typedef float vec __attribute__((vector_size(VL * sizeof(float))));
 
@@ -37,7 +37,7 @@ static inline vec splat(float x)
 static void finish_row(const struct vt_gemm_tile *tile, int row, vec sum[2])
 {
     float *c = tile->c + row * tile->ldc;
-    for (int j = 0; j < 2; j++) {
+    for (int64_t j = 0; j < 2; j++) {
         vec x = sum[j];
         if (tile->row_bias != NULL) {
             x += splat(tile->row_bias[row]);
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void compute(const struct vt_gemm_t
                 b = tile->rows[k] + tile->column;
             }
             const vec b0 = load(b), b1 = load(b + VL);
-            for (int i = 0; i < rows; i++) {
+            for (int64_t i = 0; i < rows; i++) {
                 const vec x = splat(a[i * a_row]);
                 sum[i][0] += x * b0;
                 sum[i][1] += x * b1;
