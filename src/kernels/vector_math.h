@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp, tanh, erf, the logistic function and what activations make of them, without branches or
- * calls, for loops that become vector code. Relative error below 3e-7 of exp, tanh and the
- * logistic function, below 5e-7 of erf; of erfc and the GELU it grows with the square of x where
- * they vanish. The polynomials are minimax fits of our own.
+ * exp, tanh, the logistic function and what activations make of them, without branches or calls,
+ * for loops that become vector code. Relative error below 3e-7; of erfc and the GELU it grows with
+ * the square of x where they vanish.
  */
 #ifndef VT_KERNELS_VECTOR_MATH_H
 #define VT_KERNELS_VECTOR_MATH_H
@@ -74,20 +73,6 @@ static inline float vt_erfc_positive(float x)
     p = p * u + 0.277126521f;
     p = p * u + 0.276426136f;
     return p * u * vt_exp(-x * x);
-}
-
-static inline float vt_erf(float x)
-{
-    const float a = fabsf(x), s = x * x;
-    float p = -0.000586322043f;
-    p = p * s + 0.00496775052f;
-    p = p * s - 0.0267490447f;
-    p = p * s + 0.112813264f;
-    p = p * s - 0.376124471f;
-    p = p * s + 1.12837911f;
-    const float near = p * x;
-    const float far = copysignf(1.0f - vt_erfc_positive(a), x);
-    return a < 0.9f ? near : far;
 }
 
 /* x·Φ(x), by the error function. */

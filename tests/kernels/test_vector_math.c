@@ -52,8 +52,6 @@ static void test_errors(void **state)
     below("tanh", worst(vt_tanh, tanh, -10, 10, 0), 3e-7);
     below("tanh near 0", worst(vt_tanh, tanh, -0.01, 0.01, 0), 3e-7);
     below("sigmoid", worst(vt_sigmoid, sigmoid_double, -80, 80, 0), 4e-7);
-    below("erf", worst(vt_erf, erf, -6, 6, 0), 5e-7);
-    below("erf near 0", worst(vt_erf, erf, -0.01, 0.01, 0), 5e-7);
     below("erfc", worst(vt_erfc_positive, erfc, 0, 1, 0), 7e-7);
     below("erfc far out", worst(vt_erfc_positive, erfc, 1, 9, 0), 1e-5);
     below("gelu", worst(vt_gelu, gelu_double, -2, 20, 0), 2e-6);
@@ -64,13 +62,11 @@ static void test_errors(void **state)
 
 static void test_ends(void **state)
 {
-    float (*const all[])(float) = {vt_exp,  vt_tanh,      vt_sigmoid, vt_erf,
-                                   vt_gelu, vt_gelu_tanh, vt_silu};
+    float (*const all[])(float) = {vt_exp, vt_tanh, vt_sigmoid, vt_gelu, vt_gelu_tanh, vt_silu};
     (void)state;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         assert_true(isnan(all[i](NAN)));
-    assert_true(vt_erf(100.0f) == 1.0f && vt_erf(-100.0f) == -1.0f);
-    assert_true(vt_erf(INFINITY) == 1.0f && vt_erf(0.0f) == 0.0f);
+    assert_true(vt_erfc_positive(0.0f) > 0.999999f && vt_erfc_positive(INFINITY) == 0.0f);
     assert_true(vt_gelu(100.0f) == 100.0f && vt_gelu(-100.0f) == 0.0f);
     assert_true(vt_silu(100.0f) == 100.0f && fabsf(vt_silu(-100.0f)) < 1e-37f);
 }
