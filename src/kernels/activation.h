@@ -12,6 +12,11 @@ enum vt_activation {
     VT_ACT_CLIP,       /* alpha: lower, beta: upper bound */
     VT_ACT_SIGMOID,
     VT_ACT_HARD_SWISH,
+    VT_ACT_TANH,
+    VT_ACT_SILU,      /* x times its sigmoid */
+    VT_ACT_GELU,      /* by the error function */
+    VT_ACT_GELU_TANH, /* by its approximation with tanh */
+    VT_ACT_COUNT,
 };
 
 #endif

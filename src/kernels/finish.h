@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/vector_math.h"
 
 static inline float vt_finish_one(const struct vt_gemm_finish *finish, float x)
 {
@@ -19,13 +20,22 @@ static inline float vt_finish_one(const struct vt_gemm_finish *finish, float x)
         x = x < finish->alpha ? finish->alpha : x;
         return x > finish->beta ? finish->beta : x;
     case VT_ACT_SIGMOID:
-        return 1.0f / (1.0f + expf(-x));
+        return vt_sigmoid(x);
     case VT_ACT_HARD_SWISH: {
         float gate = x * (1.0f / 6.0f) + 0.5f;
         gate = gate < 0.0f ? 0.0f : gate;
         return x * (gate > 1.0f ? 1.0f : gate);
     }
+    case VT_ACT_TANH:
+        return vt_tanh(x);
+    case VT_ACT_SILU:
+        return vt_silu(x);
+    case VT_ACT_GELU:
+        return vt_gelu(x);
+    case VT_ACT_GELU_TANH:
+        return vt_gelu_tanh(x);
     case VT_ACT_NONE:
+    case VT_ACT_COUNT:
         break;
     }
     return x;

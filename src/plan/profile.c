@@ -160,6 +160,13 @@ static const char *activation_name(enum vt_activation activation)
         return "Sigmoid";
     case VT_ACT_HARD_SWISH:
         return "HardSwish";
+    case VT_ACT_TANH:
+        return "Tanh";
+    case VT_ACT_SILU:
+        return "SiLU";
+    case VT_ACT_GELU:
+    case VT_ACT_GELU_TANH:
+        return "Gelu";
     default:
         return "activation";
     }

@@ -90,6 +90,14 @@ static inline double activate_reference(enum vt_activation activation, double al
         return 1 / (1 + exp(-x));
     case VT_ACT_HARD_SWISH:
         return x * fmin(fmax(x + 3, 0), 6) / 6;
+    case VT_ACT_TANH:
+        return tanh(x);
+    case VT_ACT_SILU:
+        return x / (1 + exp(-x));
+    case VT_ACT_GELU:
+        return x / 2 * erfc(-x / sqrt(2));
+    case VT_ACT_GELU_TANH:
+        return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
     default:
         return x;
     }

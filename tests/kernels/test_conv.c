@@ -199,7 +199,7 @@ static void draw(struct vt_conv *c, int dims, struct random *r)
         c->out_channels = c->groups * random_int(r, 1, 2);
     }
     c->channels_last = random_int(r, 0, 1) != 0;
-    c->finish.activation = (enum vt_activation)random_int(r, VT_ACT_NONE, VT_ACT_HARD_SWISH);
+    c->finish.activation = (enum vt_activation)random_int(r, VT_ACT_NONE, VT_ACT_COUNT - 1);
     c->finish.alpha = 0.125f;
     c->finish.beta = 0.5f;
 }
@@ -249,8 +249,38 @@ static void test_large(void **state)
                                .dilation = {2, 2, 16},
                                .pad = {2, 2, 16}};
         check(&deep, features[f], NULL, &r);
+        deep.channels_last = true;
+        check(&deep, features[f], NULL, &r);
         check(&wide, features[f], NULL, &r);
     }
+}
+
+/* Few channels, last, and lines longer than a tile. */
+static void test_first_layers(void **state)
+{
+    struct random r = {6};
+    uint32_t features[3];
+    const int n = usable_features(features);
+    struct vt_pool *pool = test_pool(3);
+    (void)state;
+    for (int turn = 0; turn < 90; turn++) {
+        const int dims = 1 + turn % 3;
+        struct vt_conv conv;
+        do {
+            draw(&conv, dims, &r);
+            conv.groups = conv.dilation[2] = 1;
+            conv.channels_last = true;
+            conv.in_channels = random_int(&r, 1, 5);
+            conv.in[2] = random_int(&r, 30, 100);
+            conv.kernel[2] = random_int(&r, 2, 7);
+            conv.out[2] = (conv.in[2] + conv.pad[2] + random_int(&r, 0, 4) - conv.kernel[2]) /
+                              conv.stride[2] +
+                          1;
+        } while (conv.out[2] < 28);
+        check(&conv, features[turn / 3 % n], turn % 2 ? pool : NULL, &r);
+        count_way(&conv, features[turn / 3 % n]);
+    }
+    vt_pool_free(pool);
 }
 
 static void test_transposed(void **state)
@@ -297,9 +327,8 @@ static void test_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometries),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_geometries),   cmocka_unit_test(test_large),
+        cmocka_unit_test(test_first_layers), cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 /* One product, and how its operands are given. */
 struct problem {
     int64_t m, n, k, batches, gap; /* gap: columns of C behind each row */
+    int64_t a_gap;                 /* floats of A behind each row, where it is neither packed nor
+                                      transposed */
     bool a_packed, b_packed, a_transposed, b_transposed;
     bool row_bias, col_bias, residual;
     struct vt_gemm_finish finish;
@@ -38,8 +40,8 @@ static void check(const struct problem *p, const struct operands *o, const float
             for (int64_t j = 0; j < p->n; j++) {
                 double sum = 0;
                 for (int64_t k = 0; k < p->k; k++) {
-                    const float x =
-                        a[batch * p->m * p->k + (p->a_transposed ? k * p->m + i : i * p->k + k)];
+                    const float x = a[batch * o->a_step +
+                                      (p->a_transposed ? k * p->m + i : i * (p->k + p->a_gap) + k)];
                     const float y =
                         b[batch * p->k * p->n + (p->b_transposed ? j * p->k + k : k * p->n + j)];
                     sum += (double)x * (double)y;
@@ -63,12 +65,13 @@ static void solve(const struct problem *p, uint32_t features, struct vt_pool *po
 {
     const struct vt_gemm_kernel *kernel = vt_gemm_kernel_find(features);
     const int64_t ldc = p->n + p->gap, c_floats = p->batches * p->m * ldc;
-    float *a = random_floats(r, p->batches * p->m * p->k);
+    const int64_t a_stride = p->k + p->a_gap;
+    float *a = random_floats(r, p->batches * p->m * a_stride);
     float *b = random_floats(r, p->batches * p->k * p->n);
     float *row_bias = random_floats(r, p->m), *col_bias = random_floats(r, p->n);
     float *residual = random_floats(r, c_floats), *c = random_floats(r, c_floats);
     float *a_packed = NULL, *b_packed = NULL;
-    const struct vt_gemm_matrix a_matrix = {a, p->a_transposed ? 1 : p->k,
+    const struct vt_gemm_matrix a_matrix = {a, p->a_transposed ? 1 : a_stride,
                                             p->a_transposed ? p->m : 1};
     const struct vt_gemm_matrix b_matrix = {b, p->b_transposed ? 1 : p->n,
                                             p->b_transposed ? p->k : 1};
@@ -93,7 +96,7 @@ static void solve(const struct problem *p, uint32_t features, struct vt_pool *po
                          p->col_bias ? col_bias : NULL,
                          p->residual ? residual : NULL,
                          c,
-                         p->m * p->k,
+                         p->m * a_stride,
                          p->k * p->n};
     size_t floats = 0;
     gemm.ctx = &o;
@@ -157,7 +160,7 @@ static void test_blocks(void **state)
     const int n = usable_features(features);
     struct vt_pool *pool = test_pool(3);
     (void)state;
-    for (int turn = 0; turn < 48; turn++) {
+    for (int turn = 0; turn < 96; turn++) {
         struct problem p = {.m = random_int(&r, 1, 230),
                             .n = random_int(&r, 1, 230),
                             .k = random_int(&r, 1, 60),
@@ -169,7 +172,7 @@ static void test_blocks(void **state)
                             .row_bias = random_int(&r, 0, 1) != 0,
                             .col_bias = random_int(&r, 0, 1) != 0,
                             .residual = random_int(&r, 0, 1) != 0,
-                            .finish = {(enum vt_activation)(turn % 6), 0.25f, 0.75f}};
+                            .finish = {(enum vt_activation)(turn % VT_ACT_COUNT), 0.25f, 0.75f}};
         if (turn % 6 == 1)
             p.k = random_int(&r, VT_GEMM_KC - 2, 2 * VT_GEMM_KC + 3);
         if (turn % 6 == 1)
@@ -177,6 +180,62 @@ static void test_blocks(void **state)
         if (!p.a_packed && !p.b_packed)
             p.batches = random_int(&r, 1, 3);
         solve(&p, features[turn % n], turn % 2 ? pool : NULL, &r);
+    }
+    vt_pool_free(pool);
+}
+
+/* Rows of A that would meet in the cache are copied first; others are read with gaps between. */
+static void test_strides(void **state)
+{
+    struct random r = {3};
+    uint32_t features[3];
+    const int n = usable_features(features);
+    (void)state;
+    for (int turn = 0; turn < 18; turn++) {
+        struct problem p = {.m = random_int(&r, 5, 90),
+                            .n = random_int(&r, 60, 150),
+                            .k = random_int(&r, 1, 2 * VT_GEMM_KC + 9),
+                            .batches = random_int(&r, 1, 2),
+                            .gap = random_int(&r, 0, 2),
+                            .residual = turn % 2 != 0,
+                            .finish = {VT_ACT_RELU, 0, 0}};
+        p.a_gap = turn % 3 == 0 ? (2048 - p.k) : random_int(&r, 0, 40);
+        p.b_packed = p.batches == 1;
+        solve(&p, features[turn % n], NULL, &r);
+    }
+}
+
+/* Products that are too thin to pack. */
+static void test_thin(void **state)
+{
+    struct random r = {4};
+    uint32_t features[3];
+    const int n = usable_features(features);
+    struct vt_pool *pool = test_pool(3);
+    (void)state;
+    for (int turn = 0; turn < 180; turn++) {
+        struct problem p = {.m = random_int(&r, 1, 4),
+                            .n = random_int(&r, 1, turn % 5 == 0 ? 1500 : 140),
+                            .k = random_int(&r, 0, 70),
+                            .batches = random_int(&r, 1, 3),
+                            .gap = random_int(&r, 0, 2),
+                            .a_gap = random_int(&r, 0, 3),
+                            .b_transposed = turn % 2 != 0,
+                            .row_bias = turn % 3 == 0,
+                            .col_bias = turn % 4 == 0,
+                            .residual = turn % 5 == 0,
+                            .finish = {(enum vt_activation)(turn % VT_ACT_COUNT), 0.25f, 0.75f}};
+        if (turn % 6 == 5) {
+            p.m = random_int(&r, 1, 300);
+            p.n = 1;
+            p.b_packed = turn % 12 == 5;
+            p.batches = 1;
+        } else {
+            p.a_transposed = turn % 7 == 0;
+        }
+        if (p.a_transposed)
+            p.a_gap = 0;
+        solve(&p, features[turn % n], turn % 3 ? pool : NULL, &r);
     }
     vt_pool_free(pool);
 }
@@ -190,7 +249,7 @@ static void test_nan_survives(void **state)
     for (int f = 0; f < n; f++) {
         const struct vt_gemm_kernel *kernel = vt_gemm_kernel_find(features[f]);
         float a[VT_GEMM_MR_MAX] = {NAN}, b[VT_GEMM_NR_MAX], c[VT_GEMM_NR_MAX];
-        for (int act = VT_ACT_NONE; act <= VT_ACT_HARD_SWISH; act++) {
+        for (int act = VT_ACT_NONE; act < VT_ACT_COUNT; act++) {
             const struct vt_gemm_finish finish = {(enum vt_activation)act, 0.0f, 6.0f};
             const struct vt_gemm_tile tile = {
                 .k = 1, .a = a, .b = b, .c = c, .ldc = VT_GEMM_NR_MAX, .finish = &finish};
@@ -205,8 +264,8 @@ static void test_nan_survives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_tails),        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_strides),      cmocka_unit_test(test_thin),
         cmocka_unit_test(test_nan_survives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ struct vt_conv {
 
 /* Chooses the way from the fields above it for a set of enum vt_cpu_feature. */
 void vt_conv_init(struct vt_conv *conv, uint32_t features);
-/* "winograd"; with the tile of its micro-kernel where the way is a product: "patches 12x32". */
+/* "winograd"; with the tile of its micro-kernel where the way is a product: "patches 14x32". */
 void vt_conv_kernel_name(const struct vt_conv *conv, char *text, size_t size);
 /* What the packed weights depend on besides the weights: equal keys, equal bytes. */
 uint64_t vt_conv_packed_key(const struct vt_conv *conv);

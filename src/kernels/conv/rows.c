@@ -36,40 +36,115 @@ static int64_t source_of(const struct vt_conv *conv, int axis, int64_t o, int64_
     return i < conv->in[axis] ? i : -1;
 }
 
-/* The channels of the group's image under a tap of an output; NULL: outside. */
-static const float *patch_of(const struct product *p, int64_t group, int64_t row, int64_t tap)
+/* An output, and the group's channels of its image. */
+struct output {
+    const float *image;
+    int64_t z, y, x;
+};
+
+/* A line of the image under a line of taps; NULL: outside. `line` counts those of all kz. */
+static const float *line_of(const struct vt_conv *conv, const struct output *o, int64_t line)
 {
-    const struct vt_conv *conv = p->conv;
-    const int64_t kx = tap % conv->kernel[2], ky = tap / conv->kernel[2] % conv->kernel[1];
-    const int64_t x = source_of(conv, 2, row % conv->out[2], kx);
-    const int64_t y = source_of(conv, 1, row / conv->out[2] % conv->out[1], ky);
-    const int64_t z = source_of(conv, 0, row / conv->out[2] / conv->out[1] % conv->out[0],
-                                tap / conv->kernel[2] / conv->kernel[1]);
-    const int64_t image = row / conv_volume(conv->out);
-    if (x < 0 || y < 0 || z < 0) {
-        return NULL;
-    }
-    return p->data->input + group * (conv->in_channels / conv->groups) +
-           (((image * conv->in[0] + z) * conv->in[1] + y) * conv->in[2] + x) * conv->in_channels;
+    const int64_t z = source_of(conv, 0, o->z, line / conv->kernel[1]);
+    const int64_t y = source_of(conv, 1, o->y, line % conv->kernel[1]);
+    return z < 0 || y < 0 ? NULL
+                          : o->image + (z * conv->in[1] + y) * conv->in[2] * conv->in_channels;
 }
 
-/* A vt_gemm_pack_func: rows are outputs. */
-static void pack_rows(const void *ctx, uint32_t mr, int64_t batch, int64_t k0, int64_t kc,
-                      int64_t m0, int64_t mc, float *ret_packed)
+static void copy_floats(float *out, const float *from, int64_t n)
+{
+    if (n > 0) {
+        memcpy(out, from, (size_t)n * sizeof(float));
+    }
+}
+
+static void clear_floats(float *out, int64_t n)
+{
+    if (n > 0) {
+        memset(out, 0, (size_t)n * sizeof(float));
+    }
+}
+
+static int64_t limit(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Steps [begin, end) of a line of taps that lie side by side in the image: one copy. */
+static void copy_line(const struct vt_conv *conv, const float *line, int64_t x, int64_t begin,
+                      int64_t end, float *out)
+{
+    const int64_t channels = conv->in_channels;
+    /* The part of the line that the image has. */
+    const int64_t first = line == NULL ? end : limit(-x * channels, begin, end);
+    const int64_t last = line == NULL ? end : limit((conv->in[2] - x) * channels, first, end);
+    clear_floats(out, first - begin);
+    if (last > first) {
+        copy_floats(out + first - begin, line + x * channels + first, last - first);
+    }
+    clear_floats(out + last - begin, end - last);
+}
+
+/* The same where taps stand apart, one copy a tap. */
+static void copy_taps(const struct vt_conv *conv, const float *line, int64_t x, int64_t begin,
+                      int64_t end, float *out)
+{
+    const int64_t channels = conv->in_channels / conv->groups;
+    for (int64_t k = begin, tap = k / channels; k < end; tap++) {
+        const int64_t c = k - tap * channels;
+        const int64_t n = channels - c < end - k ? channels - c : end - k;
+        const int64_t at = source_of(conv, 2, x, tap);
+        if (line == NULL || at < 0) {
+            clear_floats(out, n);
+        } else {
+            copy_floats(out, line + at * conv->in_channels + c, n);
+        }
+        out += n;
+        k += n;
+    }
+}
+
+static void copy_patch(const struct vt_conv *conv, const struct output *o, int64_t k0, int64_t kc,
+                       float *out)
+{
+    const bool adjacent = !conv->transposed && conv->groups == 1 && conv->dilation[2] == 1;
+    const int64_t steps = conv->kernel[2] * (conv->in_channels / conv->groups);
+    const int64_t x = o->x * conv->stride[2] - conv->pad[2];
+    int64_t line = k0 / steps, begin = k0 - line * steps;
+    for (int64_t left = kc; left > 0; line++, begin = 0) {
+        const int64_t end = steps - begin < left ? steps : begin + left;
+        if (adjacent) {
+            copy_line(conv, line_of(conv, o, line), x, begin, end, out);
+        } else {
+            copy_taps(conv, line_of(conv, o, line), o->x, begin, end, out);
+        }
+        out += end - begin;
+        left -= end - begin;
+    }
+}
+
+/* A vt_gemm_rows_func: rows are outputs. */
+static void copy_rows(const void *ctx, int64_t batch, int64_t k0, int64_t kc, int64_t m0,
+                      int64_t rows, int64_t stride, float *ret_rows)
 {
     const struct product *p = ctx;
-    const int64_t channels = p->conv->in_channels / p->conv->groups;
-    for (int64_t m = 0; m < mc; m += mr, ret_packed += kc * mr) {
-        for (int64_t lane = 0; lane < mr; lane++) {
-            float *out = ret_packed + lane;
-            int64_t tap = k0 / channels, c = k0 % channels;
-            for (int64_t k = 0; k < kc; tap++, c = 0) {
-                const int64_t n = channels - c < kc - k ? channels - c : kc - k;
-                const float *patch = m + lane < mc ? patch_of(p, batch, m0 + m + lane, tap) : NULL;
-                for (int64_t i = 0; i < n; i++) {
-                    out[(k + i) * mr] = patch != NULL ? patch[c + i] : 0.0f;
+    const struct vt_conv *conv = p->conv;
+    const int64_t image_floats = conv_volume(conv->in) * conv->in_channels;
+    struct output o = {.x = m0 % conv->out[2],
+                       .y = m0 / conv->out[2] % conv->out[1],
+                       .z = m0 / conv->out[2] / conv->out[1] % conv->out[0],
+                       .image = p->data->input + batch * (conv->in_channels / conv->groups) +
+                                m0 / conv_volume(conv->out) * image_floats};
+    for (int64_t m = 0; m < rows; m++, ret_rows += stride) {
+        copy_patch(conv, &o, k0, kc, ret_rows);
+        if (++o.x == conv->out[2]) {
+            o.x = 0;
+            if (++o.y == conv->out[1]) {
+                o.y = 0;
+                if (++o.z == conv->out[0]) {
+                    o.z = 0;
+                    o.image += image_floats;
                 }
-                k += n;
             }
         }
     }
@@ -99,7 +174,7 @@ static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
                              .b_packed = true,
                              .a_row_stride = conv->in_channels,
                              .a_col_stride = 1,
-                             .pack_a = is_pointwise(conv) ? NULL : pack_rows,
+                             .rows_a = is_pointwise(conv) ? NULL : copy_rows,
                              .locate = locate,
                              .ctx = product,
                              .finish = conv->finish};

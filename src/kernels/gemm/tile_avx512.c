@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled with AVX-512 F, BW, DQ and VL: called only where the processor has them. */
-#include <immintrin.h>
+#define VT_TILE_MR                     14
+#define VT_TILE_NR                     32
+#define VT_TILE_HALF                   16
+#define VT_TILE_LOOP(mode, rows, cols) vt_f32_gemm_loop_##mode##_##rows##x##cols##__avx512
+#define EACH(mode, cols, X)                                                                        \
+    X(mode, 1, cols)                                                                               \
+    X(mode, 2, cols)                                                                               \
+    X(mode, 3, cols)                                                                               \
+    X(mode, 4, cols)                                                                               \
+    X(mode, 5, cols)                                                                               \
+    X(mode, 6, cols)                                                                               \
+    X(mode, 7, cols)                                                                               \
+    X(mode, 8, cols)                                                                               \
+    X(mode, 9, cols)                                                                               \
+    X(mode, 10, cols)                                                                              \
+    X(mode, 11, cols)                                                                              \
+    X(mode, 12, cols)                                                                              \
+    X(mode, 13, cols)                                                                              \
+    X(mode, 14, cols)
+#define VT_TILE_LOOPS(mode, X) EACH(mode, 32, X) EACH(mode, 16, X)
+#define VT_TILE_NAME(mode)     vt_f32_gemm_##mode##14x32__avx512
+#define VT_TILE_ACTIVATE       vt_f32_activate__avx512
 
-#include "kernels/gemm/kernels.h"
-
-typedef __m512 vt_vec;
-
-#define VT_TILE_MR           12
-#define VT_TILE_VL           16
-#define VT_TILE_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define VT_TILE_SPLAT(x)     _mm512_set1_ps(x)
-/* The operand that comes second survives a NaN in either. */
-#define VT_TILE_MAX(a, b) _mm512_max_ps(b, a)
-#define VT_TILE_MIN(a, b) _mm512_min_ps(b, a)
-#define VT_TILE_PACKED    vt_f32_gemm_12x32__avx512
-#define VT_TILE_INDIRECT  vt_f32_gemm_indirect_12x32__avx512
-
-#include "kernels/gemm/tile.inc"
+#include "kernels/gemm/tile_asm.inc"

@@ -138,7 +138,7 @@ static void read_batch(struct state *s, const struct factor *a, const struct fac
     }
 }
 
-/* "gemm 12x32, packed": the micro-kernel's tile, and whether B was packed once for all runs. */
+/* "gemm 14x32, packed": the micro-kernel's tile, and whether B was packed once for all runs. */
 static void name_kernel(struct vt_op_context *ctx)
 {
     const struct vt_gemm *gemm = &((const struct state *)ctx->state)->gemm;
