@@ -131,6 +131,33 @@ static void pack_queries(const struct item *item)
     }
 }
 
+/* A row of values into panels of mr, `step` apart. The usual sizes are constants, so that a copy is
+ * some moves and no call. */
+static void spread(const float *from, int64_t n, int64_t mr, int64_t step, float *to)
+{
+    int64_t i = 0;
+    switch (mr) {
+    case 12:
+        for (; i + 12 <= n; i += 12, to += step) {
+            memcpy(to, from + i, 12 * sizeof(float));
+        }
+        break;
+    case 6:
+        for (; i + 6 <= n; i += 6, to += step) {
+            memcpy(to, from + i, 6 * sizeof(float));
+        }
+        break;
+    default:
+        for (; i + mr <= n; i += mr, to += step) {
+            memcpy(to, from + i, (size_t)mr * sizeof(float));
+        }
+        break;
+    }
+    for (int64_t j = 0; i < n && j < mr; j++) {
+        to[j] = i + j < n ? from[i + j] : 0.0f;
+    }
+}
+
 /* Keys [k0, k0 + keys) and their values as panels of mr rows. */
 static void pack_block(const struct item *item, int64_t k0, int64_t keys)
 {
@@ -149,16 +176,7 @@ static void pack_block(const struct item *item, int64_t k0, int64_t keys)
     for (int64_t k = 0; k < keys; k++) {
         const float *from = vt_attention_row(a, data->past_v, data->v, a->v_size, item->batch,
                                              item->kv_head, k0 + k);
-        float *to = item->s.v + k * mr;
-        for (int64_t i = 0; i < a->v_size; i += mr, to += keys * mr) {
-            const int64_t n = min_i64(mr, a->v_size - i);
-            for (int64_t j = 0; j < n; j++) {
-                to[j] = from[i + j];
-            }
-            for (int64_t j = n; j < mr; j++) {
-                to[j] = 0.0f;
-            }
-        }
+        spread(from, a->v_size, mr, keys * mr, item->s.v + k * mr);
     }
 }
 
