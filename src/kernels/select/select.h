@@ -37,10 +37,12 @@ struct vt_nms {
     bool has_score; /* whether a score below `score` rules a box out */
     bool centre;
 };
-/* `workspace`: boxes numbers of 8 bytes. Writes at most `capacity` triples (batch, class, box);
- * returns how many there are. */
+size_t vt_nms_workspace_bytes(const struct vt_nms *nms, uint32_t threads);
+/* Of each class the boxes by falling score, the lower index first among equals, without those that
+ * overlap a chosen one. Writes at most `capacity` triples (batch, class, box); returns how many
+ * there are. */
 int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *scores,
-                   int64_t capacity, int64_t *ret_triples, int64_t *workspace);
+                   int64_t capacity, int64_t *ret_triples, struct vt_pool *pool, void *workspace);
 
 /*
  * The different slices along the middle extent of [outer][n][inner], in ascending order or in that
