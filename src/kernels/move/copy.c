@@ -5,8 +5,10 @@
 #include "kernels/turn.h"
 
 #define GRAIN_BYTES 65536
-/* Elements of a side of a block that is turned: its lines stay in the first-level cache. */
-#define BLOCK 64
+/* A block that is turned: some contiguous elements of some rows, so that its lines stay in the
+ * first-level cache. The next block goes on with the same rows. */
+#define BLOCK_ROW  128
+#define BLOCK_ROWS 32
 
 struct wide {
     uint64_t part[2];
@@ -130,11 +132,11 @@ static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     const struct job *job = ctx;
     const struct vt_copy *c = &job->c;
     const uint32_t last = c->rank - 1, side = job->side;
-    const int64_t across = (c->dim[side] + BLOCK - 1) / BLOCK;
-    const int64_t along = (c->dim[last] + BLOCK - 1) / BLOCK;
+    const int64_t across = (c->dim[side] + BLOCK_ROW - 1) / BLOCK_ROW;
+    const int64_t along = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
     (void)worker;
     for (int64_t item = begin; item < end; item++) {
-        const int64_t i = item / along % across * BLOCK, j = item % along * BLOCK;
+        const int64_t i = item % across * BLOCK_ROW, j = item / across % along * BLOCK_ROWS;
         int64_t rest = item / along / across;
         int64_t from = i + j * c->from[last], to = i * c->to[side] + j;
         for (uint32_t axis = last; axis-- > 0;) {
@@ -144,8 +146,9 @@ static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
                 rest /= c->dim[axis];
             }
         }
-        turn_block(c->bytes, c->dim[side] - i < BLOCK ? c->dim[side] - i : BLOCK,
-                   c->dim[last] - j < BLOCK ? c->dim[last] - j : BLOCK, c->from[last], c->to[side],
+        const int64_t columns = c->dim[side] - i, rows = c->dim[last] - j;
+        turn_block(c->bytes, columns < BLOCK_ROW ? columns : BLOCK_ROW,
+                   rows < BLOCK_ROWS ? rows : BLOCK_ROWS, c->from[last], c->to[side],
                    job->source + from * (int64_t)c->bytes,
                    job->destination + to * (int64_t)c->bytes);
     }
@@ -156,7 +159,7 @@ static bool run_turned(struct job *job, struct vt_pool *pool)
 {
     const struct vt_copy *c = &job->c;
     const uint32_t last = c->rank - 1;
-    int64_t items = (c->dim[last] + BLOCK - 1) / BLOCK;
+    int64_t items = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
     job->side = last;
     for (uint32_t i = 0; i < last; i++) {
         job->side = c->from[i] == 1 ? i : job->side;
@@ -166,9 +169,9 @@ static bool run_turned(struct job *job, struct vt_pool *pool)
         return false;
     }
     for (uint32_t i = 0; i < last; i++) {
-        items *= i == job->side ? (c->dim[i] + BLOCK - 1) / BLOCK : c->dim[i];
+        items *= i == job->side ? (c->dim[i] + BLOCK_ROW - 1) / BLOCK_ROW : c->dim[i];
     }
-    const int64_t bytes = BLOCK * BLOCK * (int64_t)c->bytes;
+    const int64_t bytes = BLOCK_ROW * BLOCK_ROWS * (int64_t)c->bytes;
     vt_pool_run(pool, items, 1 + GRAIN_BYTES / bytes, run_blocks, job);
     return true;
 }
