@@ -24,9 +24,18 @@ void vt_top_k_run(const struct vt_top_k *top, const void *x, void *values, int64
 
 /* Whether element i is not zero (either zero of a float is). Any numeric type. */
 bool vt_is_nonzero(enum vt_dtype dtype, const void *x, int64_t i);
-int64_t vt_nonzero_count(const struct vt_tensor *x);
-/* ret[axis][found]: the coordinates of all elements that are not zero. */
-void vt_nonzero_run(const struct vt_tensor *x, int64_t found, int64_t *ret);
+/* How many elements of each part of a tensor are not zero. */
+#define VT_NONZERO_PARTS 64
+struct vt_nonzero {
+    int64_t found[VT_NONZERO_PARTS];
+};
+/* Returns how many there are in all. */
+int64_t vt_nonzero_count(const struct vt_tensor *x, struct vt_pool *pool,
+                         struct vt_nonzero *ret_parts);
+/* ret[axis][found]: the coordinates of all elements that are not zero; x has not changed since they
+ * were counted. */
+void vt_nonzero_run(const struct vt_tensor *x, const struct vt_nonzero *parts, int64_t *ret,
+                    struct vt_pool *pool);
 
 /* Boxes are four numbers: corners (y1, x1, y2, x2) in any order, or centre and size (x, y, w, h).
  */

@@ -64,10 +64,10 @@ static enum vt_status nonzero_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0];
     struct vt_tensor *out = &ctx->outputs[0];
-    const int64_t found = vt_nonzero_count(x);
-    set_extent(out, 1, found);
+    struct vt_nonzero parts;
+    set_extent(out, 1, vt_nonzero_count(x, ctx->pool, &parts));
     if (x->rank > 0) {
-        vt_nonzero_run(x, found, out->data);
+        vt_nonzero_run(x, &parts, out->data, ctx->pool);
     }
     return VT_OK;
 }
