@@ -60,34 +60,55 @@ struct scratch {
     int32_t *low, *high;
 };
 
-static size_t cut(const struct vt_attention *a, const struct partition *p, float *memory,
-                  struct scratch *ret)
+enum { QUERIES, KEYS, VALUES, SCORES, MASK, OUT, MAX, SUM, LOW, HIGH, PARTS };
+
+/* Where the parts start, in floats; returns how many these are in all. */
+static size_t cut(const struct vt_attention *a, const struct partition *p, size_t ret_at[PARTS])
 {
-    struct scratch s;
+    const int64_t floats[PARTS] = {
+        [QUERIES] = p->strips * a->size * p->nr,
+        [KEYS] = p->keys * a->size,
+        [VALUES] = p->keys * round_up(a->v_size, p->mr),
+        [SCORES] = p->keys * p->nr,
+        [MASK] = p->keys * p->nr,
+        [OUT] = p->strips * a->v_size * p->nr,
+        [MAX] = p->strips * p->nr,
+        [SUM] = p->strips * p->nr,
+        [LOW] = p->nr,
+        [HIGH] = p->nr,
+    };
     size_t at = 0;
-#define CUT(part, type, floats)                                                                    \
-    s.part = memory != NULL ? (type *)(void *)(memory + at) : NULL;                                \
-    at += (size_t)round_up(floats, 16)
-    CUT(q, float, p->strips * a->size * p->nr);
-    CUT(k, float, p->keys * a->size);
-    CUT(v, float, p->keys *round_up(a->v_size, p->mr));
-    CUT(scores, float, p->keys * p->nr);
-    CUT(bias, float, p->keys * p->nr);
-    CUT(out, float, p->strips * a->v_size * p->nr);
-    CUT(max, float, p->strips * p->nr);
-    CUT(sum, float, p->strips * p->nr);
-    CUT(low, int32_t, p->nr);
-    CUT(high, int32_t, p->nr);
-#undef CUT
-    *ret = s;
+    for (int i = 0; i < PARTS; i++) {
+        ret_at[i] = at;
+        at += (size_t)round_up(floats[i], 16);
+    }
     return at;
+}
+
+static struct scratch scratch_of(const struct vt_attention *a, const struct partition *p,
+                                 float *memory)
+{
+    size_t at[PARTS];
+    (void)cut(a, p, at);
+    return (struct scratch){
+        .q = memory + at[QUERIES],
+        .k = memory + at[KEYS],
+        .v = memory + at[VALUES],
+        .scores = memory + at[SCORES],
+        .bias = memory + at[MASK],
+        .out = memory + at[OUT],
+        .max = memory + at[MAX],
+        .sum = memory + at[SUM],
+        .low = (int32_t *)(void *)(memory + at[LOW]),
+        .high = (int32_t *)(void *)(memory + at[HIGH]),
+    };
 }
 
 size_t vt_attention_flash_floats(const struct vt_attention *a, uint32_t threads)
 {
     const struct partition p = partition_of(a, threads);
-    struct scratch unused;
-    return threads * cut(a, &p, NULL, &unused);
+    size_t unused[PARTS];
+    return threads * cut(a, &p, unused);
 }
 
 struct job {
@@ -356,7 +377,7 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         if (data->mask != NULL) {
             item.end = min_i64(item.end, a->mask_len);
         }
-        (void)cut(a, &job->part, job->workspace + worker * job->step, &item.s);
+        item.s = scratch_of(a, &job->part, job->workspace + worker * job->step);
         run_item(&item);
     }
 }
@@ -365,8 +386,8 @@ void vt_attention_flash(const struct vt_attention *a, const struct vt_attention_
                         struct vt_pool *pool, float *workspace)
 {
     struct job job = {.a = a, .data = data, .workspace = workspace};
-    struct scratch unused;
+    size_t unused[PARTS];
     job.part = partition_of(a, vt_pool_threads(pool));
-    job.step = cut(a, &job.part, NULL, &unused);
+    job.step = cut(a, &job.part, unused);
     vt_pool_run(pool, a->batch * a->q_heads * job.part.items_a_head, 1, run_items, &job);
 }

@@ -7,8 +7,8 @@
 #define GRAIN_BYTES 65536
 /* A block that is turned: some contiguous elements of some rows, so that its lines stay in the
  * first-level cache. The next block goes on with the same rows. */
-#define BLOCK_ROW  128
-#define BLOCK_ROWS 32
+#define BLOCK_ROW  INT64_C(128)
+#define BLOCK_ROWS INT64_C(32)
 
 struct wide {
     uint64_t part[2];

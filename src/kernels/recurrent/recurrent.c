@@ -138,39 +138,56 @@ static struct vt_gemm input_product(const struct vt_recurrent *r, const struct v
                             .ctx = place};
 }
 
-/* Cuts the workspace (NULL: only counts); returns how many floats the parts take, without those of
- * the product. */
-static size_t cut(const struct vt_recurrent *r, uint32_t threads, float *workspace,
-                  struct vt_recurrent_scratch *ret)
+enum { FROM_INPUT, BEFORE, BEHIND, CELLS, UPDATE, RESET, BIAS, SUMS, PARTS };
+
+/* Where the parts of the scratch start, in floats; returns how many these are in all, without those
+ * of the product. */
+static size_t cut(const struct vt_recurrent *r, uint32_t threads, size_t ret_at[PARTS])
 {
     const size_t gates = (size_t)(vt_recurrent_gates(r) * r->hidden);
-    const size_t states = whole_lines((size_t)(r->batch * r->hidden));
-    const size_t sums = whole_lines((size_t)(r->batch * r->way->width));
-    struct vt_recurrent_scratch s = {.sums_step = sums};
+    const size_t states = (size_t)(r->batch * r->hidden);
+    const size_t own = r->kind == VT_RECURRENT_GRU ? states : 0;
+    const size_t floats[PARTS] = {
+        [FROM_INPUT] = (size_t)(r->time * r->batch) * gates,
+        [BEFORE] = states,
+        [BEHIND] = states,
+        [CELLS] = states,
+        [UPDATE] = own,
+        [RESET] = own,
+        [BIAS] = gates,
+        [SUMS] = threads * whole_lines((size_t)(r->batch * r->way->width)),
+    };
     size_t at = 0;
-#define CUT(part, floats)                                                                          \
-    s.part = workspace != NULL ? workspace + at : NULL;                                            \
-    at += (floats)
-    CUT(from_input, whole_lines((size_t)(r->time * r->batch) * gates));
-    CUT(h[0], states);
-    CUT(h[1], states);
-    CUT(c, states);
-    CUT(update, r->kind == VT_RECURRENT_GRU ? states : 0);
-    CUT(reset, r->kind == VT_RECURRENT_GRU ? states : 0);
-    CUT(bias, whole_lines(gates));
-    CUT(sums, threads * sums);
-#undef CUT
-    s.gemm = workspace != NULL ? workspace + at : NULL;
-    *ret = s;
+    for (int i = 0; i < PARTS; i++) {
+        ret_at[i] = at;
+        at += whole_lines(floats[i]);
+    }
     return at;
+}
+
+static struct vt_recurrent_scratch scratch_of(const struct vt_recurrent *r, uint32_t threads,
+                                              float *workspace)
+{
+    size_t at[PARTS];
+    const size_t end = cut(r, threads, at);
+    return (struct vt_recurrent_scratch){
+        .from_input = workspace + at[FROM_INPUT],
+        .h = {workspace + at[BEFORE], workspace + at[BEHIND]},
+        .c = workspace + at[CELLS],
+        .update = workspace + at[UPDATE],
+        .reset = workspace + at[RESET],
+        .bias = workspace + at[BIAS],
+        .sums = workspace + at[SUMS],
+        .sums_step = whole_lines((size_t)(r->batch * r->way->width)),
+        .gemm = workspace + end,
+    };
 }
 
 size_t vt_recurrent_workspace_bytes(const struct vt_recurrent *r, uint32_t threads)
 {
     const struct vt_gemm input = input_product(r, NULL);
-    struct vt_recurrent_scratch unused;
-    return cut(r, threads, NULL, &unused) * sizeof(float) +
-           vt_gemm_workspace_bytes(&input, threads);
+    size_t unused[PARTS];
+    return cut(r, threads, unused) * sizeof(float) + vt_gemm_workspace_bytes(&input, threads);
 }
 
 /* Moves the states of one direction between the scratch and [direction][batch] or its reverse. */
@@ -249,9 +266,12 @@ void vt_recurrent_run(const struct vt_recurrent *r, const struct vt_recurrent_da
                (size_t)(r->time * r->directions * r->batch * r->hidden) * sizeof(float));
     }
     for (uint32_t d = 0; d < r->directions; d++) {
-        struct vt_recurrent_pass p = {
-            .r = r, .data = data, .pool = pool, .direction = d, .backwards = d == 1 || r->reverse};
-        (void)cut(r, vt_pool_threads(pool), workspace, &p.s);
+        struct vt_recurrent_pass p = {.r = r,
+                                      .data = data,
+                                      .pool = pool,
+                                      .s = scratch_of(r, vt_pool_threads(pool), workspace),
+                                      .direction = d,
+                                      .backwards = d == 1 || r->reverse};
         run_direction(&p);
     }
 }
