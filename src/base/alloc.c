@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Blocks from LARGE bytes on ask for pages of 2 MiB: weights that are streamed and tables that are
+ * jumped about in otherwise wait for the translation of addresses. */
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGE      (2 * LARGE_PAGE)
 
 static void *c_alloc(void *ctx, size_t bytes, size_t alignment)
 {
@@ -16,6 +22,16 @@ static void *c_alloc(void *ctx, size_t bytes, size_t alignment)
     if (alignment < sizeof(void *)) {
         alignment = sizeof(void *);
     }
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= LARGE && alignment <= LARGE_PAGE) {
+        if (posix_memalign(&memory, LARGE_PAGE, bytes) != 0) {
+            return NULL;
+        }
+        /* A hint for the whole pages inside; a kernel may not have them. */
+        (void)madvise(memory, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
     return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
 }
 

@@ -1,163 +1,220 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention against the plain formula in double precision: both orders of heads, shared heads,
- * masks, lengths that fill no tile, one thread and several. */
-#include "vt_test.h"
+#include <float.h>
 
-#include <math.h>
-
-#include "base/alloc.h"
-#include "base/pool.h"
+#include "kernel_test.h"
 #include "kernels/attention/attention.h"
 
-#define KEYS_MOST 512
+struct problem {
+    struct vt_attention a;
+    float *q, *k, *v, *past_k, *past_v, *y, *scores;
+    void *mask; /* of exactly the elements that are looked at, or NULL */
+    int64_t *valid;
+};
 
-static float *numbers(size_t n, uint32_t seed)
+static double key_at(const struct problem *p, int64_t b, int64_t h, int64_t t, int64_t i,
+                     bool value)
 {
-    float *x = malloc((n + 1) * sizeof(*x));
-    assert_non_null(x);
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(seed >> 8) / 8388608.0f - 1.0f;
-    }
-    return x;
+    const struct vt_attention *a = &p->a;
+    const int64_t size = value ? a->v_size : a->size;
+    const float *past = value ? p->past_v : p->past_k, *fresh = value ? p->v : p->k;
+    if (t < a->past_len)
+        return (double)past[((b * a->kv_heads + h) * a->past_len + t) * size + i];
+    t -= a->past_len;
+    return (double)(a->packed ? fresh[((b * a->kv_len + t) * a->kv_heads + h) * size + i]
+                              : fresh[((b * a->kv_heads + h) * a->kv_len + t) * size + i]);
 }
 
-/* Where number i of row `row` of a head lies. */
-static size_t at(bool packed, int64_t heads, int64_t len, int64_t size, int64_t batch, int64_t head,
-                 int64_t row, int64_t i)
+/* What the mask says about a key in double; -INFINITY: it is not seen. */
+static double mask_at(const struct problem *p, int64_t b, int64_t h, int64_t query, int64_t t)
 {
-    const int64_t place =
-        packed ? (batch * len + row) * heads + head : (batch * heads + head) * len + row;
-    return (size_t)(place * size + i);
+    const struct vt_attention *a = &p->a;
+    const int64_t place = query + (p->valid != NULL ? p->valid[b] - a->q_len : a->past_len);
+    if ((p->valid != NULL && t >= p->valid[b]) || (a->causal && t > place) ||
+        (a->left >= 0 && t < place - a->left) || (a->right >= 0 && t > place + a->right))
+        return -INFINITY;
+    if (p->mask == NULL)
+        return 0;
+    if (t >= a->mask_len)
+        return -INFINITY;
+    const int64_t at = b * a->mask_step[0] + h * a->mask_step[1] + query * a->mask_step[2] + t;
+    if (a->mask_is_bool)
+        return ((const uint8_t *)p->mask)[at] ? 0 : -INFINITY;
+    return (double)((const float *)p->mask)[at];
 }
 
-static void expect_row(const struct vt_attention *a, const struct vt_attention_data *d, int64_t b,
-                       int64_t h, int64_t q)
+static void check_query(const struct problem *p, int64_t b, int64_t h, int64_t query)
 {
-    const int64_t kv = h / (a->q_heads / a->kv_heads);
-    double score[KEYS_MOST], sum = 0, most = -HUGE_VAL;
-    for (int64_t t = 0; t < a->kv_len; t++) {
-        score[t] = 0;
-        for (int64_t i = 0; i < a->size; i++) {
-            score[t] += (double)d->q[at(a->packed, a->q_heads, a->q_len, a->size, b, h, q, i)] *
-                        (double)d->k[at(a->packed, a->kv_heads, a->kv_len, a->size, b, kv, t, i)];
-        }
-        score[t] *= (double)a->scale;
-        const int64_t m = b * a->mask_step[0] + h * a->mask_step[1] + q * a->mask_step[2] + t;
-        if (d->mask != NULL && t >= a->mask_len) {
-            score[t] = -HUGE_VAL;
-        } else if (d->mask != NULL && a->mask_is_bool) {
-            score[t] = ((const uint8_t *)d->mask)[m] != 0 ? score[t] : -HUGE_VAL;
-        } else if (d->mask != NULL) {
-            score[t] += (double)((const float *)d->mask)[m];
-        }
-        most = score[t] > most ? score[t] : most;
+    const struct vt_attention *a = &p->a;
+    const int64_t n = a->past_len + a->kv_len, kv = h / (a->q_heads / a->kv_heads);
+    const int64_t row = a->packed ? (b * a->q_len + query) * a->q_heads + h
+                                  : (b * a->q_heads + h) * a->q_len + query;
+    double *s = vt_calloc((size_t)n, sizeof(double)), most = -INFINITY, sum = 0;
+    for (int64_t t = 0; t < n; t++) {
+        for (int64_t i = 0; i < a->size; i++)
+            s[t] += (double)p->q[row * a->size + i] * key_at(p, b, kv, t, i, false);
+        s[t] *= (double)a->scale;
+        if (a->softcap > 0)
+            s[t] = (double)a->softcap * tanh(s[t] / (double)a->softcap);
+        s[t] += mask_at(p, b, h, query, t);
+        most = fmax(most, s[t]);
     }
-    for (int64_t t = 0; t < a->kv_len; t++) {
-        score[t] = most == -HUGE_VAL ? 0 : exp(score[t] - most);
-        sum += score[t];
+    for (int64_t t = 0; t < n; t++) {
+        s[t] = most < -DBL_MAX ? 0 : exp(s[t] - most);
+        sum += s[t];
     }
     for (int64_t i = 0; i < a->v_size; i++) {
-        double y = 0;
-        for (int64_t t = 0; t < a->kv_len && sum > 0; t++) {
-            y += score[t] / sum *
-                 (double)d->v[at(a->packed, a->kv_heads, a->kv_len, a->v_size, b, kv, t, i)];
-        }
-        const double got = (double)d->y[at(a->packed, a->q_heads, a->q_len, a->v_size, b, h, q, i)];
-        assert_true(fabs(got - y) <= 1e-5);
+        double want = 0;
+        for (int64_t t = 0; t < n; t++)
+            want += sum > 0 ? s[t] / sum * key_at(p, b, kv, t, i, true) : 0;
+        const double got = (double)p->y[row * a->v_size + i];
+        if (!(fabs(got - want) <= 2e-5))
+            fail_msg("query %lld of head %lld, element %lld: %.9g, not %.9g", (long long)query,
+                     (long long)h, (long long)i, got, want);
+    }
+    vt_free(s);
+}
+
+static void fill_mask(struct problem *p, struct random *r, int kind)
+{
+    struct vt_attention *a = &p->a;
+    const int64_t n = a->past_len + a->kv_len;
+    const int64_t dim[3] = {random_int(r, 0, 1) ? a->batch : 1,
+                            random_int(r, 0, 1) ? a->q_heads : 1,
+                            random_int(r, 0, 1) ? a->q_len : 1};
+    if (kind == 0)
+        return;
+    a->mask_is_bool = kind == 1;
+    a->mask_len = kind == 3 ? random_int(r, 1, n) : n;
+    a->mask_step[2] = dim[2] == 1 ? 0 : a->mask_len;
+    a->mask_step[1] = dim[1] == 1 ? 0 : dim[2] * a->mask_len;
+    a->mask_step[0] = dim[0] == 1 ? 0 : dim[1] * dim[2] * a->mask_len;
+    const int64_t count = dim[0] * dim[1] * dim[2] * a->mask_len;
+    if (a->mask_is_bool) {
+        uint8_t *bools = vt_alloc((size_t)count);
+        for (int64_t i = 0; i < count; i++)
+            bools[i] = random_int(r, 0, 3) != 0;
+        p->mask = bools;
+    } else {
+        float *floats = random_floats(r, count);
+        for (int64_t i = 0; i < count; i++)
+            floats[i] = random_int(r, 0, 9) == 0 ? -INFINITY : floats[i] * 3.0f;
+        p->mask = floats;
     }
 }
 
-static void check(const struct vt_attention *a, const void *mask, struct vt_pool *pool)
+static void solve(struct problem *p, struct vt_pool *pool, struct random *r, int turn)
 {
-    const size_t rows = (size_t)(a->batch * a->q_heads * a->q_len);
-    const size_t kv_rows = (size_t)(a->batch * a->kv_heads * a->kv_len);
-    float *q = numbers(rows * (size_t)a->size, 1), *k = numbers(kv_rows * (size_t)a->size, 2);
-    float *v = numbers(kv_rows * (size_t)a->v_size, 3), *y = numbers(rows * (size_t)a->v_size, 4);
+    struct vt_attention *a = &p->a;
+    a->scale = 1.0f / sqrtf((float)a->size);
+    p->q = random_floats(r, a->batch * a->q_heads * a->q_len * a->size);
+    p->k = random_floats(r, a->batch * a->kv_heads * a->kv_len * a->size);
+    p->v = random_floats(r, a->batch * a->kv_heads * a->kv_len * a->v_size);
+    p->past_k = random_floats(r, a->batch * a->kv_heads * a->past_len * a->size);
+    p->past_v = random_floats(r, a->batch * a->kv_heads * a->past_len * a->v_size);
+    p->y = random_floats(r, a->batch * a->q_heads * a->q_len * a->v_size);
+    for (int64_t i = 0; i < a->batch * a->q_heads * a->q_len * a->size; i++)
+        p->q[i] *= 4.0f;
+    if (a->keeps_scores)
+        p->scores = random_floats(r, a->batch * a->q_heads * a->q_len * (a->past_len + a->kv_len));
+    if (turn % 7 == 3 && a->past_len == 0) {
+        p->valid = vt_alloc((size_t)a->batch * sizeof(int64_t));
+        for (int64_t b = 0; b < a->batch; b++)
+            p->valid[b] = random_int(r, 0, a->kv_len);
+    }
+    fill_mask(p, r, turn % 4);
+    const struct vt_attention_data data = {.q = p->q,
+                                           .k = p->k,
+                                           .v = p->v,
+                                           .past_k = p->past_k,
+                                           .past_v = p->past_v,
+                                           .mask = p->mask,
+                                           .valid = p->valid,
+                                           .y = p->y,
+                                           .scores = p->scores};
     float *workspace = vt_alloc(vt_attention_workspace_bytes(a, vt_pool_threads(pool)));
-    const struct vt_attention_data data = {.q = q, .k = k, .v = v, .mask = mask, .y = y};
-    assert_non_null(workspace);
     vt_attention_run(a, &data, pool, workspace);
-    for (int64_t b = 0; b < a->batch; b++) {
-        for (int64_t h = 0; h < a->q_heads; h++) {
-            for (int64_t i = 0; i < a->q_len; i++) {
-                expect_row(a, &data, b, h, i);
-            }
-        }
-    }
-    vt_free(workspace);
-    free(q);
-    free(k);
-    free(v);
-    free(y);
+    for (int64_t i = 0; i < a->batch * a->q_heads * a->q_len; i++)
+        check_query(p, i / a->q_len / a->q_heads, i / a->q_len % a->q_heads, i % a->q_len);
+    void *all[] = {p->q, p->k,      p->v,    p->past_k, p->past_v,
+                   p->y, p->scores, p->mask, p->valid,  workspace};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        vt_free(all[i]);
 }
 
-static void check_shapes(struct vt_pool *pool)
+/* Lengths below, at and beyond the blocks; masks of all kinds; shared heads; a past. */
+static void test_shapes(void **state)
 {
-    static const int64_t shapes[][7] = {
-        /* batch, heads, heads of keys, queries, keys, size, size of values */
-        {1, 1, 1, 1, 1, 1, 1},    {2, 3, 3, 5, 7, 4, 6},       {1, 4, 2, 50, 33, 16, 16},
-        {1, 1, 1, 200, 65, 8, 9}, {2, 2, 1, 13, 401, 395, 40},
-    };
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        const int64_t *s = shapes[i];
-        struct vt_attention a = {.batch = s[0],
-                                 .q_heads = s[1],
-                                 .kv_heads = s[2],
-                                 .q_len = s[3],
-                                 .kv_len = s[4],
-                                 .size = s[5],
-                                 .v_size = s[6],
-                                 .left = -1,
-                                 .right = -1,
-                                 .scale = 0.25f};
-        for (int packed = 0; packed < 2; packed++) {
-            a.packed = packed != 0;
-            a.mask_len = 0;
-            check(&a, NULL, pool);
-            /* One row of a mask for each batch, and one key less than there are. */
-            float *mask = numbers((size_t)(a.batch * a.kv_len), 5);
-            a.mask_is_bool = false;
-            a.mask_len = a.kv_len > 1 ? a.kv_len - 1 : 1;
-            a.mask_step[0] = a.mask_len;
-            check(&a, mask, pool);
-            /* The first batch sees every third key, a second one none. */
-            uint8_t *seen = calloc((size_t)(a.batch * a.kv_len), 1);
-            assert_non_null(seen);
-            for (int64_t t = 0; t < a.kv_len; t += 3) {
-                seen[t] = 1;
-            }
-            a.mask_is_bool = true;
-            a.mask_len = a.mask_step[0] = a.kv_len;
-            check(&a, seen, pool);
-            free(seen);
-            free(mask);
-        }
-    }
-}
-
-static void alone(void **state)
-{
+    struct random r = {11};
+    struct vt_pool *pool = test_pool(3);
+    uint32_t features[3];
+    const int n = usable_features(features);
     (void)state;
-    check_shapes(NULL);
-}
-
-static void by_three_threads(void **state)
-{
-    (void)state;
-    struct vt_error err = VT_ERROR_INIT;
-    struct vt_pool *pool = NULL;
-    const struct vt_pool_options options = {.threads = 3, .idle_spin_ns = 20000};
-    assert_int_equal(vt_pool_new(&options, &err, &pool), VT_OK);
-    check_shapes(pool);
+    for (int turn = 0; turn < 240; turn++) {
+        struct problem p = {.a = {.left = -1, .right = -1}};
+        struct vt_attention *a = &p.a;
+        a->gemm = vt_gemm_kernel_find(features[turn % n]);
+        a->way = vt_attention_way_find(features[turn % n]);
+        a->batch = random_int(&r, 1, 2);
+        a->kv_heads = random_int(&r, 1, 3);
+        a->q_heads = a->kv_heads * random_int(&r, 1, 2);
+        a->q_len = random_int(&r, 1, turn % 2 ? 70 : 9);
+        a->kv_len = random_int(&r, 1, turn % 3 == 0 ? 70 : 20);
+        a->past_len = turn % 5 == 2 ? random_int(&r, 1, 30) : 0;
+        a->size = random_int(&r, 1, turn % 11 == 0 ? 80 : 20);
+        a->v_size = random_int(&r, 1, turn % 13 == 0 ? 80 : 20);
+        a->packed = turn % 2 == 0;
+        a->softcap = turn % 6 == 5 ? 2.0f : 0.0f;
+        a->causal = turn % 3 == 1;
+        a->left = turn % 9 == 4 ? random_int(&r, 0, 12) : -1;
+        a->right = turn % 9 == 5 ? random_int(&r, 0, 12) : -1;
+        a->keeps_scores = turn % 17 == 0;
+        if (turn % 24 == 23) { /* several blocks of keys and of queries */
+            a->q_len = random_int(&r, 380, 420);
+            a->kv_len = random_int(&r, 770, 900);
+            a->batch = a->q_heads = a->kv_heads = 1;
+        }
+        solve(&p, turn % 2 ? pool : NULL, &r, turn);
+    }
     vt_pool_free(pool);
+}
+
+/* Scores far beyond what exp takes, and a NaN that spoils its own query alone. */
+static void test_extremes(void **state)
+{
+    uint32_t features[3];
+    const int n = usable_features(features);
+    (void)state;
+    for (int f = 0; f < n; f++) {
+        const float q[3] = {1.0f, NAN, -1.0f}, k[4] = {1000.0f, -1000.0f, 0.0f, 999.0f};
+        const float v[4] = {1.0f, 2.0f, 3.0f, 5.0f};
+        float y[3];
+        const struct vt_attention a = {.gemm = vt_gemm_kernel_find(features[f]),
+                                       .way = vt_attention_way_find(features[f]),
+                                       .batch = 1,
+                                       .q_heads = 1,
+                                       .kv_heads = 1,
+                                       .q_len = 3,
+                                       .kv_len = 4,
+                                       .size = 1,
+                                       .v_size = 1,
+                                       .scale = 1.0f,
+                                       .left = -1,
+                                       .right = -1};
+        const struct vt_attention_data data = {.q = q, .k = k, .v = v, .y = y};
+        float *workspace = vt_alloc(vt_attention_workspace_bytes(&a, 1));
+        vt_attention_run(&a, &data, NULL, workspace);
+        assert_close((double)y[0], (1 + 5 * exp(-1)) / (1 + exp(-1)), 1);
+        assert_true(isnan(y[1]));
+        assert_close((double)y[2], 2, 1);
+        vt_free(workspace);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),
-        cmocka_unit_test(by_three_threads),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

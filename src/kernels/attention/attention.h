@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scaled dot-product attention, and the rotation of positions that goes with it, in float32. */
+/*
+ * Scaled dot-product attention, and the rotation of positions that goes with it, in float32.
+ *
+ * The scores never exist as a whole: blocks of keys pass a strip of queries, with the largest score
+ * and the sum of exponentials so far kept for each query (Dao et al., FlashAttention, 2022). Where
+ * the scores themselves are asked for, a plain loop over the queries computes them.
+ */
 #ifndef VT_KERNELS_ATTENTION_ATTENTION_H
 #define VT_KERNELS_ATTENTION_ATTENTION_H
 
@@ -8,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/pool.h"
+#include "kernels/gemm/gemm.h"
 
 /* Which stage of the scores is asked for as an output of its own. */
 enum vt_attention_stage {
@@ -17,17 +24,25 @@ enum vt_attention_stage {
     VT_SCORES_SOFTMAX,
 };
 
+/* The loops of an instruction set over the scores. */
+struct vt_attention_way;
+/* The best for a set of enum vt_cpu_feature. Static storage. */
+const struct vt_attention_way *vt_attention_way_find(uint32_t features);
+
 /*
  * Queries [batch][q_heads][q_len][size] against keys and values of kv_heads heads, of which each
  * serves q_heads / kv_heads heads of queries; packed ones are [batch][len][heads · size]. A past of
  * past_len keys and values [batch][kv_heads][past_len][…] stands before the new ones.
  */
 struct vt_attention {
+    const struct vt_gemm_kernel *gemm;
+    const struct vt_attention_way *way;
     int64_t batch, q_heads, kv_heads, q_len, kv_len, past_len, size, v_size;
     bool packed;
     float scale, softcap; /* softcap 0: none */
     bool causal;          /* query i sees keys up to i + what stands before the queries */
     int64_t left, right;  /* how far to both sides it sees, -1: all */
+    bool keeps_scores;    /* they are an output */
     enum vt_attention_stage stage;
     /* The mask: elements at b·step[0] + h·step[1] + q·step[2] + key, of mask_len keys; beyond them
      * nothing is seen. */
@@ -40,7 +55,8 @@ struct vt_attention_data {
     const void *mask;             /* bool or float, or NULL */
     const int64_t *valid;         /* keys that are no padding, by batch; or NULL */
     float *y;
-    float *present_k, *present_v, *scores; /* or NULL */
+    float *present_k, *present_v; /* or NULL */
+    float *scores;                /* where keeps_scores */
 };
 size_t vt_attention_workspace_bytes(const struct vt_attention *a, uint32_t threads);
 void vt_attention_run(const struct vt_attention *a, const struct vt_attention_data *data,

@@ -172,6 +172,10 @@ static void run_range(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         const float *x = (const float *)job->x + begin;
         float *y = (float *)job->y + begin;
 #if defined(__x86_64__)
+        if (vt_topology()->features & VT_CPU_AVX512) {
+            vt_f32_unary__avx512(p, x, y, end - begin);
+            return;
+        }
         if (vt_topology()->features & VT_CPU_AVX2) {
             vt_f32_unary__avx2(p, x, y, end - begin);
             return;

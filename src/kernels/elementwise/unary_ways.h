@@ -9,6 +9,8 @@ void vt_f32_unary__portable(const struct vt_unary_params *params, const float *x
                             int64_t n);
 #if defined(__x86_64__)
 void vt_f32_unary__avx2(const struct vt_unary_params *params, const float *x, float *y, int64_t n);
+void vt_f32_unary__avx512(const struct vt_unary_params *params, const float *x, float *y,
+                          int64_t n);
 #endif
 
 #endif

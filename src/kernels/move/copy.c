@@ -2,8 +2,13 @@
 #include <string.h>
 
 #include "kernels/move/move.h"
+#include "kernels/turn.h"
 
 #define GRAIN_BYTES 65536
+/* A block that is turned: some contiguous elements of some rows, so that its lines stay in the
+ * first-level cache. The next block goes on with the same rows. */
+#define BLOCK_ROW  INT64_C(128)
+#define BLOCK_ROWS INT64_C(32)
 
 struct wide {
     uint64_t part[2];
@@ -13,6 +18,7 @@ struct job {
     struct vt_copy c; /* simplified: no extent of 1, joined where possible, last extent = a row */
     const char *source;
     char *destination;
+    uint32_t side; /* of a copy that turns rows into columns: the source's contiguous extent */
 };
 
 /* Drops extents of 1 and joins neighbours that both sides walk evenly. */
@@ -92,6 +98,84 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     }
 }
 
+/* Rows of `from` elements become columns: destination[i · to + j] = source[j · from + i]. */
+static void turn_block(size_t bytes, int64_t columns, int64_t rows, int64_t from, int64_t to,
+                       const char *source, char *destination)
+{
+    int64_t i = 0;
+    for (; bytes == sizeof(float) && i + 4 <= columns; i += 4) {
+        int64_t j = 0;
+        for (; j + 4 <= rows; j += 4) {
+            vt_four x[4];
+            for (int64_t k = 0; k < 4; k++) {
+                memcpy(&x[k], source + ((j + k) * from + i) * 4, sizeof(x[k]));
+            }
+            vt_turn_four(x);
+            for (int64_t k = 0; k < 4; k++) {
+                memcpy(destination + ((i + k) * to + j) * 4, &x[k], sizeof(x[k]));
+            }
+        }
+        for (int64_t k = 0; k < 4 && j < rows; k++) {
+            copy_row(bytes, rows - j, from, 1, source + (j * from + i + k) * 4,
+                     destination + ((i + k) * to + j) * 4);
+        }
+    }
+    for (; i < columns; i++) {
+        copy_row(bytes, rows, from, 1, source + i * (int64_t)bytes,
+                 destination + i * to * (int64_t)bytes);
+    }
+}
+
+/* Blocks of the extents `side`, contiguous in the source, and the last, in the destination. */
+static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
+{
+    const struct job *job = ctx;
+    const struct vt_copy *c = &job->c;
+    const uint32_t last = c->rank - 1, side = job->side;
+    const int64_t across = (c->dim[side] + BLOCK_ROW - 1) / BLOCK_ROW;
+    const int64_t along = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    (void)worker;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t i = item % across * BLOCK_ROW, j = item / across % along * BLOCK_ROWS;
+        int64_t rest = item / along / across;
+        int64_t from = i + j * c->from[last], to = i * c->to[side] + j;
+        for (uint32_t axis = last; axis-- > 0;) {
+            if (axis != side) {
+                from += rest % c->dim[axis] * c->from[axis];
+                to += rest % c->dim[axis] * c->to[axis];
+                rest /= c->dim[axis];
+            }
+        }
+        const int64_t columns = c->dim[side] - i, rows = c->dim[last] - j;
+        turn_block(c->bytes, columns < BLOCK_ROW ? columns : BLOCK_ROW,
+                   rows < BLOCK_ROWS ? rows : BLOCK_ROWS, c->from[last], c->to[side],
+                   job->source + from * (int64_t)c->bytes,
+                   job->destination + to * (int64_t)c->bytes);
+    }
+}
+
+/* Runs a copy that turns rows into columns block by block; false where it is none. */
+static bool run_turned(struct job *job, struct vt_pool *pool)
+{
+    const struct vt_copy *c = &job->c;
+    const uint32_t last = c->rank - 1;
+    int64_t items = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    job->side = last;
+    for (uint32_t i = 0; i < last; i++) {
+        job->side = c->from[i] == 1 ? i : job->side;
+    }
+    if (job->side == last || c->to[last] != 1 || c->from[last] == 0 || c->dim[job->side] < 4 ||
+        c->dim[last] < 4) {
+        return false;
+    }
+    for (uint32_t i = 0; i < last; i++) {
+        items *= i == job->side ? (c->dim[i] + BLOCK_ROW - 1) / BLOCK_ROW : c->dim[i];
+    }
+    const int64_t bytes = BLOCK_ROW * BLOCK_ROWS * (int64_t)c->bytes;
+    vt_pool_run(pool, items, 1 + GRAIN_BYTES / bytes, run_blocks, job);
+    return true;
+}
+
 void vt_copy_run(const struct vt_copy *copy, const void *source, void *destination,
                  struct vt_pool *pool)
 {
@@ -103,6 +187,9 @@ void vt_copy_run(const struct vt_copy *copy, const void *source, void *destinati
         }
     }
     simplify(copy, &job.c);
+    if (run_turned(&job, pool)) {
+        return;
+    }
     for (uint32_t i = 0; i + 1 < job.c.rank; i++) {
         rows *= job.c.dim[i];
     }

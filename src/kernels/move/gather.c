@@ -19,15 +19,81 @@ struct job {
     char *out;
 };
 
+/* How many blocks ahead the rows of a large table are called into the cache, and how much of one:
+ * the processor itself follows from there. */
+#define AHEAD       8
+#define AHEAD_BYTES 512
+
+static int64_t index_of(const struct job *job, int64_t i)
+{
+    return bounded(vt_index_at(job->indices, i), job->n);
+}
+
+/* Blocks [begin, end) of one repetition of the indices. */
+static void copy_blocks(const struct job *job, const char *in, int64_t begin, int64_t end,
+                        char *out)
+{
+    const int64_t bytes = job->block < AHEAD_BYTES ? job->block : AHEAD_BYTES;
+    for (int64_t i = begin; i < end; i++, out += job->block) {
+        if (i + AHEAD < end) {
+            const char *next = in + index_of(job, i + AHEAD) * job->block;
+            for (int64_t k = 0; k < bytes; k += 64) {
+                __builtin_prefetch(next + k);
+            }
+        }
+        memcpy(out, in + index_of(job, i) * job->block, (size_t)job->block);
+    }
+}
+
+/* The same for blocks that are one number. */
+#define COPY_NUMBERS(type)                                                                         \
+    static void copy_##type(const struct job *job, const type *in, int64_t begin, int64_t end,     \
+                            type *out)                                                             \
+    {                                                                                              \
+        const int64_t n = job->n;                                                                  \
+        if (job->indices->is_64) {                                                                 \
+            const int64_t *at = job->indices->data;                                                \
+            for (int64_t i = begin; i < end; i++)                                                  \
+                *out++ = in[at[i] + (at[i] < 0 ? n : 0)];                                          \
+        } else {                                                                                   \
+            const int32_t *at = job->indices->data;                                                \
+            for (int64_t i = begin; i < end; i++)                                                  \
+                *out++ = in[at[i] + (at[i] < 0 ? n : 0)];                                          \
+        }                                                                                          \
+    }
+COPY_NUMBERS(uint8_t)
+COPY_NUMBERS(uint16_t)
+COPY_NUMBERS(uint32_t)
+COPY_NUMBERS(uint64_t)
+
 static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 {
     const struct job *job = ctx;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t outer = i / job->n_indices;
-        const int64_t index = bounded(vt_index_at(job->indices, i % job->n_indices), job->n);
-        memcpy(job->out + i * job->block, job->in + (outer * job->n + index) * job->block,
-               (size_t)job->block);
+    while (begin < end) {
+        const int64_t outer = begin / job->n_indices, first = begin % job->n_indices;
+        const int64_t left =
+            job->n_indices - first < end - begin ? job->n_indices - first : end - begin;
+        const char *in = job->in + outer * job->n * job->block;
+        char *out = job->out + begin * job->block;
+        switch (job->block) {
+        case 1:
+            copy_uint8_t(job, (const void *)in, first, first + left, (void *)out);
+            break;
+        case 2:
+            copy_uint16_t(job, (const void *)in, first, first + left, (void *)out);
+            break;
+        case 4:
+            copy_uint32_t(job, (const void *)in, first, first + left, (void *)out);
+            break;
+        case 8:
+            copy_uint64_t(job, (const void *)in, first, first + left, (void *)out);
+            break;
+        default:
+            copy_blocks(job, in, first, first + left, out);
+            break;
+        }
+        begin += left;
     }
 }
 

@@ -3,7 +3,8 @@
  * Recurrent layers in float32: LSTM, GRU and the plain RNN, in one or both directions.
  *
  * The part of every gate that comes from the input is one matrix product over all time steps; only
- * the product with the hidden state is left to each step.
+ * the product with the hidden state is left to each step. For a small batch that one is bound by
+ * the weights' way through the caches, so its panels are read once a step, in one stream.
  */
 #ifndef VT_KERNELS_RECURRENT_RECURRENT_H
 #define VT_KERNELS_RECURRENT_RECURRENT_H
@@ -19,9 +20,17 @@ enum vt_recurrent_kind {
     VT_RECURRENT_RNN,  /* one gate */
 };
 
+/* The loops of an instruction set over a step. */
+struct vt_recurrent_way;
+/* The best for a set of enum vt_cpu_feature. Static storage. */
+const struct vt_recurrent_way *vt_recurrent_way_find(uint32_t features);
+bool vt_recurrent_knows_half(const struct vt_recurrent_way *way);
+
 struct vt_recurrent {
     enum vt_recurrent_kind kind;
     const struct vt_gemm_kernel *gemm;
+    const struct vt_recurrent_way *way;
+    bool half_weights; /* the state's weights are kept as float16, where the way knows it */
     uint32_t directions;
     bool reverse;     /* the first (or only) direction runs backwards */
     bool batch_first; /* layouts [batch][time] and [batch][direction] */

@@ -24,9 +24,18 @@ void vt_top_k_run(const struct vt_top_k *top, const void *x, void *values, int64
 
 /* Whether element i is not zero (either zero of a float is). Any numeric type. */
 bool vt_is_nonzero(enum vt_dtype dtype, const void *x, int64_t i);
-int64_t vt_nonzero_count(const struct vt_tensor *x);
-/* ret[axis][found]: the coordinates of all elements that are not zero. */
-void vt_nonzero_run(const struct vt_tensor *x, int64_t found, int64_t *ret);
+/* How many elements of each part of a tensor are not zero. */
+#define VT_NONZERO_PARTS 64
+struct vt_nonzero {
+    int64_t found[VT_NONZERO_PARTS];
+};
+/* Returns how many there are in all. */
+int64_t vt_nonzero_count(const struct vt_tensor *x, struct vt_pool *pool,
+                         struct vt_nonzero *ret_parts);
+/* ret[axis][found]: the coordinates of all elements that are not zero; x has not changed since they
+ * were counted. */
+void vt_nonzero_run(const struct vt_tensor *x, const struct vt_nonzero *parts, int64_t *ret,
+                    struct vt_pool *pool);
 
 /* Boxes are four numbers: corners (y1, x1, y2, x2) in any order, or centre and size (x, y, w, h).
  */
@@ -37,10 +46,12 @@ struct vt_nms {
     bool has_score; /* whether a score below `score` rules a box out */
     bool centre;
 };
-/* `workspace`: boxes numbers of 8 bytes. Writes at most `capacity` triples (batch, class, box);
- * returns how many there are. */
+size_t vt_nms_workspace_bytes(const struct vt_nms *nms, uint32_t threads);
+/* Of each class the boxes by falling score, the lower index first among equals, without those that
+ * overlap a chosen one. Writes at most `capacity` triples (batch, class, box); returns how many
+ * there are. */
 int64_t vt_nms_run(const struct vt_nms *nms, const float *boxes, const float *scores,
-                   int64_t capacity, int64_t *ret_triples, int64_t *workspace);
+                   int64_t capacity, int64_t *ret_triples, struct vt_pool *pool, void *workspace);
 
 /*
  * The different slices along the middle extent of [outer][n][inner], in ascending order or in that

@@ -3,6 +3,11 @@
 
 #include "kernels/select/select.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
+/* Elements looked at as one: most blocks have none that is better than the worst one chosen. */
+#define BLOCK 64
+
 struct job {
     const struct vt_top_k *top;
     const char *x;
@@ -18,7 +23,7 @@ bool vt_top_k_knows(enum vt_dtype dtype)
 }
 
 /* -1, 0 or 1 as element i stands before, with or behind element j in rising order. */
-static int compare(enum vt_dtype dtype, const void *x, int64_t i, int64_t j)
+INLINE int compare(enum vt_dtype dtype, const void *x, int64_t i, int64_t j)
 {
 #define CASE(dtype, type)                                                                          \
     case dtype: {                                                                                  \
@@ -42,10 +47,12 @@ static int compare(enum vt_dtype dtype, const void *x, int64_t i, int64_t j)
 #undef CASE
 }
 
-/* Whether element i is chosen before element j. */
-static bool before(const struct vt_top_k *top, const void *x, int64_t i, int64_t j)
+/* Whether element i is chosen before element j. `dtype` is top's: a constant in the copy of these
+ * functions for float32. */
+INLINE bool before(enum vt_dtype dtype, const struct vt_top_k *top, const void *x, int64_t i,
+                   int64_t j)
 {
-    const int order = compare(top->dtype, x, i * top->inner, j * top->inner);
+    const int order = compare(dtype, x, i * top->inner, j * top->inner);
     if (order == 0) {
         return i < j;
     }
@@ -53,12 +60,13 @@ static bool before(const struct vt_top_k *top, const void *x, int64_t i, int64_t
 }
 
 /* Restores the heap below `at`: its root is the one chosen last. */
-static void sift(const struct vt_top_k *top, const void *x, int64_t *heap, int64_t n, int64_t at)
+INLINE void sift(enum vt_dtype dtype, const struct vt_top_k *top, const void *x, int64_t *heap,
+                 int64_t n, int64_t at)
 {
     for (;;) {
         int64_t worst = at;
         for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
-            if (before(top, x, heap[worst], heap[child])) {
+            if (before(dtype, top, x, heap[worst], heap[child])) {
                 worst = child;
             }
         }
@@ -72,26 +80,53 @@ static void sift(const struct vt_top_k *top, const void *x, int64_t *heap, int64
     }
 }
 
-static void choose(const struct vt_top_k *top, const void *x, int64_t *heap)
+/* The first block from i on with a number beyond `bar`, or its last whole one. */
+static int64_t skip(const float *x, int64_t i, int64_t n, float bar, bool largest)
+{
+    for (; i + BLOCK <= n; i += BLOCK) {
+        int some = 0;
+        if (largest) {
+            for (int64_t k = i; k < i + BLOCK; k++) {
+                some |= x[k] > bar;
+            }
+        } else {
+            for (int64_t k = i; k < i + BLOCK; k++) {
+                some |= x[k] < bar;
+            }
+        }
+        if (some != 0) {
+            return i;
+        }
+    }
+    return i;
+}
+
+INLINE void choose(enum vt_dtype dtype, const struct vt_top_k *top, const void *x, int64_t *heap)
 {
     const int64_t k = top->k;
     for (int64_t i = 0; i < k; i++) {
         heap[i] = i;
     }
     for (int64_t i = k / 2; i-- > 0;) {
-        sift(top, x, heap, k, i);
+        sift(dtype, top, x, heap, k, i);
     }
-    for (int64_t i = k; i < top->n; i++) {
-        if (before(top, x, i, heap[0])) {
-            heap[0] = i;
-            sift(top, x, heap, k, 0);
+    for (int64_t i = k; i < top->n;) {
+        if (dtype == VT_F32 && top->inner == 1) {
+            i = skip(x, i, top->n, ((const float *)x)[heap[0]], top->largest);
+        }
+        const int64_t end = top->n - i < BLOCK ? top->n : i + BLOCK;
+        for (; i < end; i++) {
+            if (before(dtype, top, x, i, heap[0])) {
+                heap[0] = i;
+                sift(dtype, top, x, heap, k, 0);
+            }
         }
     }
     for (int64_t n = k; n-- > 1;) {
         const int64_t last = heap[0];
         heap[0] = heap[n];
         heap[n] = last;
-        sift(top, x, heap, n, 0);
+        sift(dtype, top, x, heap, n, 0);
     }
 }
 
@@ -104,7 +139,11 @@ static void run_columns(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     for (int64_t c = begin; c < end; c++) {
         const int64_t outer = c / top->inner, inner = c % top->inner;
         const char *x = job->x + (outer * top->n * top->inner + inner) * bytes;
-        choose(top, x, heap);
+        if (top->dtype == VT_F32) {
+            choose(VT_F32, top, x, heap);
+        } else {
+            choose(top->dtype, top, x, heap);
+        }
         for (int64_t i = 0; i < top->k; i++) {
             const int64_t at = (outer * top->k + i) * top->inner + inner;
             if (job->values != NULL) {

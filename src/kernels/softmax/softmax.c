@@ -58,6 +58,10 @@ static void run_columns(void *ctx, int64_t begin, int64_t end, uint32_t worker)
             continue;
         }
 #if defined(__x86_64__)
+        if (vt_topology()->features & VT_CPU_AVX512) {
+            vt_f32_softmax_row__avx512(job->kind == VT_LOG_SOFTMAX, job->n, x, y);
+            continue;
+        }
         if (vt_topology()->features & VT_CPU_AVX2) {
             vt_f32_softmax_row__avx2(job->kind == VT_LOG_SOFTMAX, job->n, x, y);
             continue;

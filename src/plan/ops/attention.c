@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "base/topology.h"
 #include "kernels/attention/attention.h"
 #include "plan/ops/support.h"
 
@@ -92,7 +93,9 @@ static enum vt_status attention_prepare(struct vt_op_context *ctx, size_t *ret_w
     struct vt_attention *a = ctx->state;
     const int64_t stage = vt_node_int(ctx->node, "qk_matmul_output_mode", 0);
     enum vt_status status = vt_op_require_f32(ctx, 3);
-    *a = (struct vt_attention){.softcap = vt_node_float(ctx->node, "softcap", 0.0f),
+    *a = (struct vt_attention){.gemm = vt_gemm_kernel_find(vt_topology()->features),
+                               .way = vt_attention_way_find(vt_topology()->features),
+                               .softcap = vt_node_float(ctx->node, "softcap", 0.0f),
                                .causal = vt_node_int(ctx->node, "is_causal", 0) != 0,
                                .left = vt_node_int(ctx->node, "left_window_size", -1),
                                .right = vt_node_int(ctx->node, "right_window_size", -1)};
@@ -113,6 +116,7 @@ static enum vt_status attention_prepare(struct vt_op_context *ctx, size_t *ret_w
         return status;
     }
     a->stage = (enum vt_attention_stage)stage;
+    a->keeps_scores = ctx->n_outputs > 3;
     a->scale = vt_node_float(ctx->node, "scale", (float)(1 / sqrt((double)a->size)));
     *ret_workspace = vt_attention_workspace_bytes(a, vt_pool_threads(ctx->pool));
     return VT_OK;

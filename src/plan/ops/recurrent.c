@@ -146,6 +146,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
                   : strcmp(ctx->node->op, "GRU") == 0 ? VT_RECURRENT_GRU
                                                       : VT_RECURRENT_RNN;
     layer->gemm = vt_gemm_kernel_find(vt_topology()->features);
+    layer->way = vt_recurrent_way_find(vt_topology()->features);
     layer->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     layer->reverse = strcmp(direction, "reverse") == 0;
     layer->batch_first = vt_node_int(ctx->node, "layout", 0) != 0;

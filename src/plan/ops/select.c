@@ -64,10 +64,10 @@ static enum vt_status nonzero_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0];
     struct vt_tensor *out = &ctx->outputs[0];
-    const int64_t found = vt_nonzero_count(x);
-    set_extent(out, 1, found);
+    struct vt_nonzero parts;
+    set_extent(out, 1, vt_nonzero_count(x, ctx->pool, &parts));
     if (x->rank > 0) {
-        vt_nonzero_run(x, found, out->data);
+        vt_nonzero_run(x, &parts, out->data, ctx->pool);
     }
     return VT_OK;
 }
@@ -125,7 +125,9 @@ static enum vt_status nms_prepare(struct vt_op_context *ctx, size_t *ret_workspa
     for (uint32_t i = 2; i < 5 && status == VT_OK; i++) {
         status = vt_op_require_count(ctx, i, 1);
     }
-    *ret_workspace = (size_t)boxes->dim[1] * sizeof(int64_t);
+    const struct vt_nms sizes = {
+        .batches = boxes->dim[0], .boxes = boxes->dim[1], .classes = scores->dim[1]};
+    *ret_workspace = vt_nms_workspace_bytes(&sizes, vt_pool_threads(ctx->pool));
     return status;
 }
 
@@ -147,7 +149,7 @@ static enum vt_status nms_run(struct vt_op_context *ctx)
     };
     set_extent(out, 0,
                vt_nms_run(&nms, boxes->data, scores->data, capacity_of(out) / 3, out->data,
-                          ctx->workspace));
+                          ctx->pool, ctx->workspace));
     return VT_OK;
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled with AVX-512 F, BW, DQ and VL: called only where the processor has them. */
+#include <immintrin.h>
+#include <stdbool.h>
+
+typedef __m512 vt_vec;
+
+#define VT_STEP_VL           16
+#define VT_STEP_ROWS         6
+#define VT_STEP_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define VT_STEP_SPLAT(x)     _mm512_set1_ps(x)
+#define VT_STEP_HALF(p)      _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#define VT_STEP_WAY          vt_recurrent_way_avx512
+
+#include "kernels/recurrent/step.inc"

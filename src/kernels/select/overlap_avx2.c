@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define VT_OVERLAP vt_f32_overlap__avx2
+#include "kernels/select/overlap.inc"
