@@ -462,3 +462,14 @@ const void *vt_plan_file_weights(const struct vt_plan_file *file, uint32_t value
         bsearch(&wanted, file->blobs, file->info.n_weights, sizeof(*file->blobs), compare_blobs);
     return blob != NULL && blob->bytes == bytes ? blob->data : NULL;
 }
+
+bool vt_plan_file_blob(const struct vt_plan_file *file, uint32_t index, const uint8_t **ret_bytes,
+                       size_t *ret_size)
+{
+    if (index >= file->info.n_weights) {
+        return false;
+    }
+    *ret_bytes = file->blobs[index].data;
+    *ret_size = file->blobs[index].bytes;
+    return true;
+}

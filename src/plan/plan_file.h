@@ -69,6 +69,10 @@ enum vt_status vt_plan_file_answers(const struct vt_plan_file *file, struct vt_t
 const void *vt_plan_file_weights(const struct vt_plan_file *file, uint32_t value, const char *kind,
                                  uint64_t variant, size_t bytes);
 
+/* The packed forms one after another. False from info.n_weights on. */
+bool vt_plan_file_blob(const struct vt_plan_file *file, uint32_t index, const uint8_t **ret_bytes,
+                       size_t *ret_size);
+
 struct vt_plan_file_contents {
     const struct vt_model *model;
     const char *path; /* of the model; NULL: in memory */
