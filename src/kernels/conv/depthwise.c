@@ -144,11 +144,5 @@ static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
     return 0;
 }
 
-const struct vt_conv_way vt_conv_way_depthwise = {
-    .name = "depthwise",
-    .fits = fits,
-    .init = init,
-    .pack = pack,
-    .workspace_bytes = workspace_bytes,
-    .run = run,
-};
+const struct vt_conv_way vt_conv_way_depthwise = {"depthwise", false,           fits, init,
+                                                  pack,        workspace_bytes, run};

@@ -139,12 +139,5 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
     vt_gemm_run(&gemm, pool, workspace);
 }
 
-const struct vt_conv_way vt_conv_way_transpose = {
-    .name = "transpose",
-    .tiled = true,
-    .fits = fits,
-    .init = init,
-    .pack = pack,
-    .workspace_bytes = workspace_bytes,
-    .run = run,
-};
+const struct vt_conv_way vt_conv_way_transpose = {"transpose",     true, fits, init, pack,
+                                                  workspace_bytes, run};

@@ -16,9 +16,6 @@ struct vt_conv_way {
     /* Whether the way can carry it out and is, by rule, worth it; the ways are asked in the table's
      * order. All of `conv` but way, group_floats and tile is set. */
     bool (*fits)(const struct vt_conv *conv);
-    /* Whether it can at all, worth it or not; NULL: where it fits, and only there. */
-    bool (*can)(const struct vt_conv *conv);
-    int64_t tiles[VT_CONV_WAY_TILES + 1]; /* its sizes, where it has several; 0 behind the last */
     /* Sets group_floats; where the way has several sizes and tile is 0, tile too, by rule. */
     void (*init)(struct vt_conv *conv);
     void (*pack)(const struct vt_conv *conv, const float *weights, const float *channel_scale,
@@ -27,6 +24,9 @@ struct vt_conv_way {
     /* No extent of the output is 0. Allocates nothing. */
     void (*run)(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace);
+    /* For those who measure: whether it can at all, worth it or not; NULL: where it fits. */
+    bool (*can)(const struct vt_conv *conv);
+    int64_t tiles[VT_CONV_WAY_TILES + 1]; /* its sizes, where it has several; 0 behind the last */
 };
 
 /* In the order in which they are asked; all channels-first ones, then all channels-last ones. */
