@@ -11,15 +11,18 @@
 #include "plan/tuning_table.h"
 
 /*
- * Rounds in which every choice runs once: so many at least, more while they are short, none after
- * the time for a question is over (then the first one stands alone). A choice that takes much
- * longer than the best is dropped.
+ * Every choice runs once a round: some rounds in any case, then until each choice has been as fast
+ * as its best twice (the machine may be busy with other things), at the latest when the time for a
+ * question is over. A choice that takes much longer than the best is dropped, but not for one run
+ * that something disturbed.
  */
-#define ROUNDS_LEAST 3
-#define ROUNDS_MOST  50
-#define SHORT_NS     (INT64_C(10) * 1000000)
-#define QUESTION_NS  (INT64_C(500) * 1000000)
-#define HOPELESS     2
+#define ROUNDS_LEAST   3
+#define ROUNDS_MOST    100
+#define SHORT_NS       (INT64_C(5) * 1000000)
+#define QUESTION_NS    (INT64_C(500) * 1000000)
+#define SETTLED_PARTS  25
+#define HOPELESS_EARLY 8
+#define HOPELESS       2
 /* The rule's choice stays unless another one saves more than one part in so many. */
 #define WORTH_PARTS 33
 
@@ -60,37 +63,66 @@ static int64_t run_once(const struct vt_tuning_question *q, uint32_t choice)
     return vt_now_ns() - start;
 }
 
-/* The best time of each choice; those that were dropped keep what they took. */
-static void run_rounds(const struct vt_tuning_question *q, int64_t *best)
+/* The two best times of a choice. */
+struct times {
+    int64_t best, second;
+};
+
+static void note(struct times *times, int64_t ns)
+{
+    if (ns < times->best) {
+        times->second = times->best;
+        times->best = ns;
+    } else if (ns < times->second) {
+        times->second = ns;
+    }
+}
+
+static bool is_settled(const struct times *times)
+{
+    return times->second - times->best <= times->best / SETTLED_PARTS;
+}
+
+/* One round over those with a chance. Returns whether all of these have settled. */
+static bool run_round(const struct vt_tuning_question *q, uint32_t round, struct times *times)
+{
+    const int64_t hopeless = round < ROUNDS_LEAST ? HOPELESS_EARLY : HOPELESS;
+    int64_t least = INT64_MAX;
+    bool settled = true;
+    for (uint32_t i = 0; i < q->n_choices; i++) {
+        least = times[i].best < least ? times[i].best : least;
+    }
+    for (uint32_t i = 0; i < q->n_choices; i++) {
+        if (times[i].best / hopeless <= least) {
+            note(&times[i], run_once(q, i));
+            settled = settled && is_settled(&times[i]);
+        }
+    }
+    return settled;
+}
+
+static void run_rounds(const struct vt_tuning_question *q, struct times *times)
 {
     const int64_t start = vt_now_ns();
-    int64_t least = INT64_MAX;
     /* Touches memory and wakes threads. */
     for (uint32_t i = 0; i < q->n_choices; i++) {
-        best[i] = run_once(q, i);
-        least = best[i] < least ? best[i] : least;
+        times[i] = (struct times){run_once(q, i), INT64_MAX};
     }
     for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
+        const bool settled = run_round(q, round, times);
         const int64_t elapsed = vt_now_ns() - start;
-        if (elapsed > QUESTION_NS || (round >= ROUNDS_LEAST && elapsed > SHORT_NS)) {
+        if (elapsed > QUESTION_NS || (settled && round >= ROUNDS_LEAST && elapsed > SHORT_NS)) {
             return;
-        }
-        for (uint32_t i = 0; i < q->n_choices; i++) {
-            if (best[i] / HOPELESS <= least) {
-                const int64_t ns = run_once(q, i);
-                best[i] = ns < best[i] ? ns : best[i];
-                least = ns < least ? ns : least;
-            }
         }
     }
 }
 
 static bool measure(const struct vt_tuning_question *q, struct vt_tuning_answer *ret_answer)
 {
-    int64_t best[VT_TUNING_CHOICES_MAX];
+    struct times times[VT_TUNING_CHOICES_MAX];
     const bool able = q->begin(q->ctx);
     if (able) {
-        run_rounds(q, best);
+        run_rounds(q, times);
     }
     q->end(q->ctx);
     if (!able) {
@@ -98,14 +130,14 @@ static bool measure(const struct vt_tuning_question *q, struct vt_tuning_answer 
     }
     uint32_t fastest = q->by_rule;
     for (uint32_t i = 0; i < q->n_choices; i++) {
-        fastest = best[i] < best[fastest] ? i : fastest;
+        fastest = times[i].best < times[fastest].best ? i : fastest;
     }
-    const int64_t rule_ns = best[q->by_rule];
-    if (rule_ns - best[fastest] <= rule_ns / WORTH_PARTS) {
+    const int64_t rule_ns = times[q->by_rule].best;
+    if (rule_ns - times[fastest].best <= rule_ns / WORTH_PARTS) {
         fastest = q->by_rule;
     }
     (void)snprintf(ret_answer->choice, sizeof(ret_answer->choice), "%s", q->choices[fastest]);
-    ret_answer->ns = best[fastest];
+    ret_answer->ns = times[fastest].best;
     ret_answer->rule_ns = rule_ns;
     return true;
 }
