@@ -13,6 +13,13 @@ int64_t vt_now_ns(void)
     return (int64_t)now.tv_sec * VT_NS_PER_S + now.tv_nsec;
 }
 
+int64_t vt_thread_cpu_ns(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * VT_NS_PER_S + now.tv_nsec;
+}
+
 void vt_sleep_until_ns(int64_t deadline_ns, int64_t spin_ns)
 {
     int64_t wake = deadline_ns - spin_ns;

@@ -41,6 +41,8 @@ int64_t vt_clock_unix_ms(const struct vt_clock *clock);
 /* Straight to the machine's clock, for code that needs no double. */
 VT_API int64_t vt_now_ns(void);
 void vt_sleep_until_ns(int64_t deadline_ns, int64_t spin_ns);
+/* What the calling thread has computed so far: stands still while it waits or is made to. */
+int64_t vt_thread_cpu_ns(void);
 
 /*
  * Asks the kernel to wake the calling thread with a slack of so many ns: 1 in place of the usual

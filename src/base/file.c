@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -209,6 +210,24 @@ enum vt_status vt_make_folders(const char *path, struct vt_error *err)
     }
     vt_free(work);
     return status;
+}
+
+enum vt_status vt_cache_folder(const char *name, struct vt_error *err, char **ret_folder)
+{
+    /* The base directory specification: a relative path is to be ignored. */
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const bool given = base != NULL && base[0] == '/';
+
+    if (!given && (home == NULL || home[0] != '/')) {
+        return vt_error_set(err, VT_ERR_WRITE, "no folder for a cache: set XDG_CACHE_HOME to one");
+    }
+    char *folder =
+        given ? vt_asprintf("%s/%s", base, name) : vt_asprintf("%s/.cache/%s", home, name);
+    if (folder == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    *ret_folder = folder;
+    return VT_OK;
 }
 
 char *vt_path_join(const char *folder, const char *name)

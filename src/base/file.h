@@ -48,6 +48,10 @@ void vt_file_writer_release(struct vt_file_writer *writer);
 
 /* mkdir -p. VT_ERR_WRITE names the folder that could not be made. */
 enum vt_status vt_make_folders(const char *path, struct vt_error *err) VT_NODISCARD;
+/* The user's cache folder of that name, XDG_CACHE_HOME/name, else ~/.cache/name, in fresh memory
+ * (vt_free); not made. VT_ERR_WRITE where neither is known. */
+enum vt_status vt_cache_folder(const char *name, struct vt_error *err,
+                               char **ret_folder) VT_NODISCARD;
 /* "folder/name" in fresh memory (vt_free), NULL when out of memory. */
 char *vt_path_join(const char *folder, const char *name);
 bool vt_path_is_folder(const char *path);

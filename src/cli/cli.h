@@ -34,6 +34,7 @@ int vt_verb_job(int argc, const char *const *argv);
 int vt_verb_list(int argc, const char *const *argv);
 int vt_verb_inspect(int argc, const char *const *argv);
 int vt_verb_zoo(int argc, const char *const *argv);
+int vt_verb_plan(int argc, const char *const *argv);
 int vt_verb_dump(int argc, const char *const *argv);
 int vt_verb_manual(int argc, const char *const *argv);
 int vt_verb_completion(int argc, const char *const *argv);

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "run/compare/compare_job.h"
 #include "run/job.h"
+#include "run/plan_job.h"
 #include "run/profile/profile.h"
 
 #define DEFAULT_COLUMNS 100
@@ -46,6 +47,13 @@ static const struct vt_verb verbs[] = {
     {"zoo", "[NAME] [options]", "write a network of MLPerf with random weights as ONNX",
      "Without a NAME the networks are listed. `vatio run NAME` measures one at once.",
      vt_zoo_options, vt_verb_zoo},
+    {"plan", "MODEL -o FILE [options]", "plan a model once, so that it opens at once",
+     "FILE keeps the packed weights and which kernels are fastest on this machine. It is given in "
+     "the\n"
+     "model's place (`vatio run FILE`) and belongs to this model, this machine and this vatio: of "
+     "a\n"
+     "changed model it is refused, elsewhere what does not fit is made anew.",
+     vt_plan_job_options, vt_verb_plan},
     {"dump", "FILE", "print a records.vtr file as CSV", NULL, NULL, vt_verb_dump},
     {"manual", "", "print the manual page (roff)", NULL, NULL, vt_verb_manual},
     {"completion", "", "print the completion script for bash", NULL, NULL, vt_verb_completion},

@@ -18,12 +18,6 @@
 
 #include "graph/import.h"
 
-struct vt_external {
-    struct vt_external *next;
-    char *location;
-    struct vt_file_map map;
-};
-
 void vt_external_free(struct vt_external *externals)
 {
     while (externals != NULL) {

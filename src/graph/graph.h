@@ -127,6 +127,15 @@ const char *vt_model_name(const struct vt_model *model);     /* of the file or m
 const char *vt_model_producer(const struct vt_model *model); /* "pytorch 2.1"; "" when unsaid */
 int64_t vt_model_opset(const struct vt_model *model);        /* of the ONNX domain */
 int64_t vt_model_ir_version(const struct vt_model *model);
+/* What the model consists of, as it lies in memory: first its own file or block, then the files of
+ * external data. */
+struct vt_model_part {
+    const char *location; /* of external data, relative to the model's folder; NULL: the model */
+    const uint8_t *bytes;
+    size_t size;
+};
+/* False from the number of parts on. */
+bool vt_model_part(const struct vt_model *model, uint32_t index, struct vt_model_part *ret_part);
 
 /* Attribute look-up by name. The typed ones return the fallback when it is absent. */
 const struct vt_attr *vt_node_attr(const struct vt_node *node, const char *name);

@@ -295,6 +295,8 @@ static enum vt_status import_model(struct vt_model *model, const struct vt_impor
         .seed = (uint64_t)(uintptr_t)model ^ (uint64_t)vt_now_ns() << 20,
     };
     vt_arena_init(&import.scratch, limits->max_metadata_bytes);
+    model->bytes = bytes;
+    model->size = size;
 
     enum vt_status status = import_bytes(&import, bytes, size);
     vt_arena_release(&import.scratch);

@@ -29,12 +29,19 @@
 /* Versions of the file format. What they brought since is either read or refused by name. */
 #define VT_IR_MAX 13
 
-struct vt_external; /* a mapped file of external data */
+/* A mapped file of external data. */
+struct vt_external {
+    struct vt_external *next;
+    char *location;
+    struct vt_file_map map;
+};
 
 struct vt_model {
     struct vt_arena arena;   /* everything but weights; bounded */
     struct vt_arena weights; /* weights that could not stay views of a file */
     struct vt_file_map map;  /* zeroed when the model is in memory */
+    const uint8_t *bytes;    /* of the map, or the caller's */
+    size_t size;
     struct vt_external *externals;
     const char *name;
     const char *producer;

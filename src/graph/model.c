@@ -54,6 +54,23 @@ int64_t vt_model_ir_version(const struct vt_model *model)
     return model->ir_version;
 }
 
+bool vt_model_part(const struct vt_model *model, uint32_t index, struct vt_model_part *ret_part)
+{
+    const struct vt_external *external = model->externals;
+    if (index == 0) {
+        *ret_part = (struct vt_model_part){NULL, model->bytes, model->size};
+        return true;
+    }
+    while (external != NULL && --index > 0) {
+        external = external->next;
+    }
+    if (external == NULL) {
+        return false;
+    }
+    *ret_part = (struct vt_model_part){external->location, external->map.bytes, external->map.size};
+    return true;
+}
+
 const struct vt_attr *vt_node_attr(const struct vt_node *node, const char *name)
 {
     for (uint32_t i = 0; i < node->n_attrs; i++) {

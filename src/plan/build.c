@@ -245,7 +245,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
     }
     step->ctx = (struct vt_op_context){.model = plan->model,
                                        .node = step->node,
-                                       .weights = plan->weights,
+                                       .weights = plan->check_only ? NULL : plan->weights,
                                        .pool = plan->pool,
                                        .epilogue = &step->epilogue,
                                        .affine = &step->affine,
@@ -267,6 +267,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
         return make_dynamic(builder, step);
     }
     plan->info.flops += step->flops;
+    step->ctx.tuning = plan->tuning; /* not while a plan runs */
     return prepare(builder, step);
 }
 

@@ -159,6 +159,8 @@ struct vt_plan {
     const struct vt_model *model;
     struct vt_weights *weights;
     struct vt_pool *pool;
+    struct vt_tuning *tuning; /* NULL: rules decide */
+    bool check_only;
     struct vt_arena memory; /* everything but the values */
     struct vt_program *program;
     uint32_t n_inputs, n_outputs;
@@ -352,6 +354,10 @@ const struct vt_tensor *vt_weights_constant(struct vt_weights *weights, uint32_t
  * first. NULL when out of memory; then the data is still the caller's. */
 const struct vt_tensor *vt_weights_keep(struct vt_weights *weights, uint32_t value,
                                         const struct vt_tensor *tensor);
+/* Each packed form of a constant that the model itself determines, by its value number. */
+typedef void (*vt_packed_visit_func)(void *ctx, uint32_t value, const char *kind, uint64_t variant,
+                                     size_t bytes, const void *memory);
+void vt_weights_each(struct vt_weights *weights, vt_packed_visit_func visit, void *ctx);
 /* Drops what was packed from this memory, which is about to be freed. */
 void vt_weights_forget(struct vt_weights *weights, const void *source, size_t bytes);
 

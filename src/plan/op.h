@@ -17,6 +17,7 @@
 #include "graph/graph.h"
 #include "kernels/activation.h"
 #include "plan/plan.h"
+#include "plan/tuning.h"
 
 /*
  * What the planner fused into a step that declares VT_OP_EPILOGUE: out = act(op(…) + residual), or
@@ -63,6 +64,9 @@ struct vt_op_context {
     void *state;     /* state_bytes, zeroed before the first prepare(), kept between calls */
     void *workspace; /* run(): what prepare() asked for, aligned; contents undefined */
     char kernel[32]; /* prepare() may say which kernel it chose, for people */
+    /* For prepare(), where it has a choice (vt_tuning_choose); NULL: by rule. */
+    struct vt_tuning *tuning;
+    bool tuned; /* prepare() chose by measurement */
     struct vt_error *err;
 };
 
@@ -93,7 +97,8 @@ struct vt_op {
     /*
      * Optional. Checks attributes and types that inference did not, chooses the kernel, packs
      * constant weights (vt_weights_pack), fills state. *ret_workspace_bytes is preset to 0. Must
-     * not keep pointers to inputs other than constants. May allocate only through vt_weights_pack.
+     * not keep pointers to inputs other than constants, nor read what was packed. May allocate only
+     * through vt_weights_pack, and while it measures.
      */
     enum vt_status (*prepare)(struct vt_op_context *ctx, size_t *ret_workspace_bytes);
     /* Computes. Allocates nothing, logs nothing. Fails only on data (an index out of range). */
@@ -107,11 +112,15 @@ const struct vt_op *vt_op_for(const struct vt_model *model, const struct vt_node
 
 /*
  * Packed form of a constant, made once for a model. The key is (source pointer, kind, variant);
- * when it is new, `bytes` are allocated and pack(ctx, memory) fills them. NULL when out of memory.
- * Thread-safe.
+ * when it is new, `bytes` are allocated and pack(ctx, memory) fills them, or they are mapped from a
+ * plan file. For that a variant must be the same in every process: no addresses, but
+ * vt_weights_name of them. NULL when out of memory. Thread-safe. Without `weights`, in a plan that
+ * only checks, the pointer is none to read from.
  */
 typedef void (*vt_pack_func)(void *ctx, void *ret_packed);
 const void *vt_weights_pack(struct vt_weights *weights, const void *source, const char *kind,
                             uint64_t variant, size_t bytes, vt_pack_func pack, void *ctx);
+/* A number for a constant's memory, part of a variant; 0 for NULL. */
+uint64_t vt_weights_name(struct vt_weights *weights, const void *source);
 
 #endif

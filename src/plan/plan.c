@@ -194,6 +194,10 @@ enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weig
     plan->model = model;
     plan->weights = weights;
     plan->pool = pool;
+    if (options != NULL) {
+        plan->tuning = options->tuning;
+        plan->check_only = options->check_only;
+    }
     plan->workspace.grows = true;
     struct vt_builder builder = {.plan = plan, .err = err != NULL ? err : &own};
     vt_arena_init(&builder.scratch, 0);

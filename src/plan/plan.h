@@ -23,10 +23,20 @@
 
 struct vt_weights; /* packed weights of one model, thread-safe */
 struct vt_plan;
+struct vt_plan_file; /* plan/plan_file.h */
+struct vt_tuning;    /* plan/tuning.h */
 
 enum vt_status vt_weights_new(const struct vt_model *model, struct vt_error *err,
                               struct vt_weights **ret_weights) VT_NODISCARD;
 void vt_weights_free(struct vt_weights *weights); /* accepts NULL */
+/* What the file holds is not packed again. Before the first plan; `file` outlives the weights. */
+void vt_weights_use(struct vt_weights *weights, const struct vt_plan_file *file);
+
+struct vt_weights_stats {
+    uint32_t packed, mapped; /* forms that were packed here; that come from the file */
+    size_t packed_bytes, mapped_bytes;
+};
+void vt_weights_stats(struct vt_weights *weights, struct vt_weights_stats *ret_stats);
 
 /*
  * The passes that turn the graph's steps into fewer (plan/passes/), by their number in the order
@@ -51,6 +61,10 @@ struct vt_pass_report {
 
 struct vt_plan_options {
     uint64_t without; /* passes to leave out: bit i is pass i */
+    /* Which kernels are fast here; NULL: rules decide. It outlives the plan. */
+    struct vt_tuning *tuning;
+    /* The plan only shows whether there is one: no weights are packed, and it is not run. */
+    bool check_only;
     /* Called while planning, after each pass that is not left out; may be NULL. */
     void (*observe)(void *ctx, const struct vt_pass_report *report);
     void *observe_ctx;
@@ -98,6 +112,7 @@ struct vt_step_profile {
     bool residual, affine, bias; /* a sum, a scale a channel, a row, likewise */
     bool control;                /* If or Loop: its own time without that of its bodies' steps */
     const char *kernel;          /* which one was chosen; "" where there is but one */
+    bool tuned;                  /* it was chosen by measuring */
     const char *shape;           /* of its first output at the last run, "1x64x56x56" */
     uint64_t calls;
     int64_t time_ns; /* these are sums over the calls */

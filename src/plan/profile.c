@@ -192,6 +192,7 @@ void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
         .control =
             step->kind == VT_STEP_IF || step->kind == VT_STEP_LOOP || step->kind == VT_STEP_SPLIT,
         .kernel = step->ctx.kernel,
+        .tuned = step->ctx.tuned,
         .shape = cost->shape,
         .calls = cost->calls,
         .time_ns = cost->time_ns,

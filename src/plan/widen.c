@@ -150,6 +150,8 @@ static enum vt_status prepare_wide(struct vt_op_context *ctx, const struct vt_op
     if (status == VT_OK && op->prepare != NULL) {
         struct vt_op_context inner = inner_context(ctx, widen);
         status = op->prepare(&inner, &bytes);
+        memcpy(ctx->kernel, inner.kernel, sizeof(ctx->kernel));
+        ctx->tuned = inner.tuned;
     }
     if (status != VT_OK) {
         return status;

@@ -32,6 +32,7 @@ struct vt_profile_layer {
     char node[128]; /* its name, or that of its first output */
     char op[64];    /* "Conv", with "+…" for what is fused into it */
     char kernel[32];
+    bool tuned;     /* the kernel was chosen by measuring */
     char shape[64]; /* of its first output */
     uint32_t position;
     uint64_t calls;

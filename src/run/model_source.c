@@ -44,9 +44,9 @@ static bool is_url(const char *argument)
     return strncmp(argument, "http://", 7) == 0 || strncmp(argument, "https://", 8) == 0;
 }
 
-enum vt_status vt_model_source_find_weights(const char *argument, const char *weights,
-                                            struct vt_error *err,
-                                            struct vt_model_source *ret_source)
+/* Anything but a plan. */
+static enum vt_status find_model(const char *argument, const char *weights, struct vt_error *err,
+                                 struct vt_model_source *ret_source)
 {
     const struct vt_builtin_model *builtin = vt_builtin_model_find(argument);
     struct vt_model_source source = {.argument = argument, .builtin = builtin};
@@ -85,6 +85,56 @@ enum vt_status vt_model_source_find_weights(const char *argument, const char *we
     return status;
 }
 
+/* "folder of the plan/base name of the model" where that file is there; else NULL. vt_free it. */
+static char *beside_plan(const char *plan, const char *model)
+{
+    char *path = vt_asprintf("%.*s%s", (int)(vt_path_base(plan) - plan), plan, vt_path_base(model));
+    if (path != NULL && !vt_path_exists(path)) {
+        vt_free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+static enum vt_status find_planned(const char *plan, struct vt_error *err,
+                                   struct vt_model_source *ret_source)
+{
+    struct vt_plan_file *file = NULL;
+    struct vt_plan_file_info info;
+    enum vt_status status = vt_plan_file_open(plan, err, &file);
+    if (status != VT_OK) {
+        return status;
+    }
+    vt_plan_file_info(file, &info);
+    const bool moved = info.model[0] == '/' && !vt_path_exists(info.model);
+    char *path = moved ? beside_plan(plan, info.model) : NULL;
+    struct vt_model_source source = {.argument = info.model};
+    status = find_model(path != NULL ? path : info.model, NULL, err, &source);
+    if (status != VT_OK) {
+        vt_free(path);
+        vt_plan_file_free(file);
+        vt_error_prefix(err, "%s: the planned model", plan);
+        return status;
+    }
+    if (path != NULL) { /* a file: nothing else is owned */
+        source.path = path;
+    }
+    source.plan = plan;
+    source.plan_file = file;
+    *ret_source = source;
+    return VT_OK;
+}
+
+enum vt_status vt_model_source_find_weights(const char *argument, const char *weights,
+                                            struct vt_error *err,
+                                            struct vt_model_source *ret_source)
+{
+    if (weights == NULL && vt_builtin_model_find(argument) == NULL && vt_plan_file_is(argument)) {
+        return find_planned(argument, err, ret_source);
+    }
+    return find_model(argument, weights, err, ret_source);
+}
+
 enum vt_status vt_model_source_find(const char *argument, struct vt_error *err,
                                     struct vt_model_source *ret_source)
 {
@@ -94,6 +144,7 @@ enum vt_status vt_model_source_find(const char *argument, struct vt_error *err,
 void vt_model_source_release(struct vt_model_source *source)
 {
     vt_free(source->path);
+    vt_plan_file_free(source->plan_file);
     memset(source, 0, sizeof *source);
 }
 

@@ -89,6 +89,7 @@ static void describe_session(struct run *run)
     struct vt_result *result = &run->result;
     const struct vt_session *session = &run->session;
 
+    vt_session_refresh_caps(&run->session);
     (void)snprintf(result->engine_description, sizeof result->engine_description, "%s",
                    session->caps.description);
     (void)snprintf(result->precision, sizeof result->precision, "%s", session->caps.precision);

@@ -34,6 +34,42 @@ static enum vt_status parse_settings(struct vt_session *session, struct vt_error
     return VT_OK;
 }
 
+/* What a plan file adds: itself, for the engine that reads it, and the shapes it was made for. */
+static enum vt_status apply_plan(struct vt_session *session, struct vt_error *err)
+{
+    const struct vt_model_source *source = &session->source;
+    struct vt_plan_file_info info;
+
+    if (source->plan_file == NULL) {
+        return VT_OK;
+    }
+    vt_plan_file_info(source->plan_file, &info);
+    for (uint32_t i = 0; i < info.n_shapes && session->shapes.n < VT_SHAPES_MAX; i++) {
+        bool given = false;
+        for (uint32_t k = 0; k < session->shapes.n; k++) {
+            given = given || strcmp(session->shapes.items[k].name, info.shapes[i].name) == 0;
+        }
+        if (!given) {
+            session->shapes.items[session->shapes.n++] = info.shapes[i];
+        }
+    }
+    if (strcmp(session->engine_ref.ops.name, "native") != 0) {
+        return VT_OK; /* the model itself */
+    }
+    if (session->n_settings == VT_SETTINGS_MAX) {
+        return vt_error_set(err, VT_ERR_USAGE,
+                            "--engine-option: at most %d are allowed beside a plan",
+                            VT_SETTINGS_MAX - 1);
+    }
+    char *key = vt_strdup("plan");
+    if (key == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    session->keys[session->n_settings] = key;
+    session->settings[session->n_settings++] = (struct vt_setting){key, source->plan};
+    return VT_OK;
+}
+
 /*
  * The importer's view of the model tells shapes, size and operations. An engine other than our own
  * may run what the importer does not know, so there a failure is no end.
@@ -171,6 +207,9 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
         status = vt_model_source_find_weights(model, job->weights, err, &session->source);
         session->bundle = (struct vt_bundle){&session->source.graph, 1};
     }
+    if (status == VT_OK) {
+        status = apply_plan(session, err);
+    }
     /* An option may say where the engine finds what it needs: then open() tells. */
     if (status == VT_OK && session->n_settings == 0) {
         status = session->engine_ref.ops.probe(err);
@@ -228,6 +267,16 @@ static enum vt_status open_engine(struct vt_session *session, struct vt_error *e
     }
     session->caps.struct_size = sizeof session->caps;
     return ops->caps(session->engine, err, &session->caps);
+}
+
+void vt_session_refresh_caps(struct vt_session *session)
+{
+    struct vt_engine_caps caps = {.struct_size = sizeof caps};
+    struct vt_error ignored = VT_ERROR_INIT;
+
+    if (session->engine_ref.ops.caps(session->engine, &ignored, &caps) == VT_OK) {
+        memcpy(session->caps.description, caps.description, sizeof caps.description);
+    }
 }
 
 /* The batch in effect, and whether measuring may lower it. */

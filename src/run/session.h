@@ -58,6 +58,8 @@ enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error 
 enum vt_status vt_session_open_bundle(const struct vt_session *session,
                                       const struct vt_bundle *bundle, struct vt_error *err,
                                       void **ret_engine) VT_NODISCARD;
+/* Asks the engine again what it is: its description may say what it has met by now. */
+void vt_session_refresh_caps(struct vt_session *session);
 void vt_session_close(struct vt_session *session); /* accepts a zeroed one */
 
 #endif

@@ -44,21 +44,14 @@ bool vt_zoo_choose(const char *name, struct vt_zoo_choice *ret_choice)
 /* The folder of the cache, made. vt_free it. */
 static enum vt_status cache_folder(struct vt_error *err, char **ret_folder)
 {
-    /* The base directory specification: a relative path is to be ignored. */
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const bool given = base != NULL && base[0] == '/';
+    char *folder = NULL;
 
-    if (!given && (home == NULL || home[0] != '/')) {
-        return vt_error_set(err, VT_ERR_WRITE,
-                            "no folder for generated models: set XDG_CACHE_HOME to one");
-    }
-    char *folder =
-        given ? vt_asprintf("%s/vatio/zoo", base) : vt_asprintf("%s/.cache/vatio/zoo", home);
-    if (folder == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    enum vt_status status = vt_cache_folder("vatio/zoo", err, &folder);
+    if (status != VT_OK) {
+        return status;
     }
     struct vt_error why = VT_ERROR_INIT;
-    enum vt_status status = vt_make_folders(folder, &why);
+    status = vt_make_folders(folder, &why);
     if (status != VT_OK) {
         vt_error_set(err, status,
                      "%s (generated models lie there; set XDG_CACHE_HOME to choose "

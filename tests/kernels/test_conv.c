@@ -106,14 +106,20 @@ static int64_t volume_of(const int64_t dim[3])
     return dim[0] * dim[1] * dim[2];
 }
 
-/* Runs the way that is chosen, between the layouts where it is channels last. */
-static void run_conv(const struct vt_conv *shape, struct buffers *b, const float *scale,
-                     const float *bias, const float *residual, uint32_t features,
-                     struct vt_pool *pool)
+/* Runs one way, NULL: that of the rule, between the layouts where it is channels last. */
+static void run_conv(const struct vt_conv *shape, const struct vt_conv_choice *choice,
+                     struct buffers *b, const float *scale, const float *bias,
+                     const float *residual, uint32_t features, struct vt_pool *pool)
 {
     struct vt_conv conv = *shape;
     const int64_t in = volume_of(shape->in), out = volume_of(shape->out);
-    vt_conv_init(&conv, features);
+    if (choice == NULL) {
+        vt_conv_init(&conv, features);
+    } else {
+        vt_conv_init_as(&conv, features, choice);
+    }
+    vt_free(b->packed);
+    vt_free(b->workspace);
     b->packed = vt_alloc(vt_conv_packed_floats(&conv) * sizeof(float));
     b->workspace = vt_alloc(vt_conv_workspace_bytes(&conv, vt_pool_threads(pool)));
     vt_conv_pack(&conv, b->w, scale, b->packed);
@@ -130,29 +136,40 @@ static void run_conv(const struct vt_conv *shape, struct buffers *b, const float
     }
 }
 
-static void check(const struct vt_conv *shape, uint32_t features, struct vt_pool *pool,
-                  struct random *r)
+static void check_outputs(const struct vt_conv *shape, const struct buffers *b, bool scaled,
+                          bool residual)
 {
-    struct buffers b = {0};
-    const bool scaled = random_int(r, 0, 1) != 0, residual = random_int(r, 0, 1) != 0;
-    buffers_init(&b, shape, r);
-    run_conv(shape, &b, scaled ? b.scale : NULL, b.bias, residual ? b.residual : NULL, features,
-             pool);
-
     const int64_t volume = volume_of(shape->out);
     const int64_t depth = shape->in_channels / shape->groups * volume_of(shape->kernel);
-    for (int64_t i = 0; i < b.outputs; i++) {
+    for (int64_t i = 0; i < b->outputs; i++) {
         const int64_t channel = i / volume % shape->out_channels;
         const int64_t pixel = i % volume;
         const int64_t o[3] = {pixel / shape->out[2] / shape->out[1],
                               pixel / shape->out[2] % shape->out[1], pixel % shape->out[2]};
         double want =
-            reference(shape, b.x, b.w, NULL, i / volume / shape->out_channels, channel, o);
-        want = want * (scaled ? (double)b.scale[channel] : 1) + (double)b.bias[channel];
-        want += residual ? (double)b.residual[i] : 0;
+            reference(shape, b->x, b->w, NULL, i / volume / shape->out_channels, channel, o);
+        want = want * (scaled ? (double)b->scale[channel] : 1) + (double)b->bias[channel];
+        want += residual ? (double)b->residual[i] : 0;
         want = activate_reference(shape->finish.activation, (double)shape->finish.alpha,
                                   (double)shape->finish.beta, want);
-        assert_close((double)b.y[i], want, depth);
+        assert_close((double)b->y[i], want, depth);
+    }
+}
+
+/* The way of the rule, then all that can carry it out. */
+static void check(const struct vt_conv *shape, uint32_t features, struct vt_pool *pool,
+                  struct random *r)
+{
+    struct vt_conv_choice choices[VT_CONV_CHOICES_MAX];
+    struct buffers b = {0};
+    const bool scaled = random_int(r, 0, 1) != 0, residual = random_int(r, 0, 1) != 0;
+    const size_t n = vt_conv_choices(shape, features, choices);
+    buffers_init(&b, shape, r);
+    for (size_t i = 0; i <= n; i++) {
+        memset(b.y, 0xff, (size_t)b.outputs * sizeof(float));
+        run_conv(shape, i == 0 ? NULL : &choices[i - 1], &b, scaled ? b.scale : NULL, b.bias,
+                 residual ? b.residual : NULL, features, pool);
+        check_outputs(shape, &b, scaled, residual);
     }
     buffers_release(&b);
 }
@@ -302,7 +319,7 @@ static void test_transposed(void **state)
             conv.out[d] = swap;
         }
         buffers_init(&b, &conv, &r);
-        run_conv(&conv, &b, NULL, NULL, NULL, features[turn / 3 % n], NULL);
+        run_conv(&conv, NULL, &b, NULL, NULL, NULL, features[turn / 3 % n], NULL);
         count_way(&conv, features[turn / 3 % n]);
         double *want = vt_calloc((size_t)b.outputs, sizeof(double));
         reference_transposed(&conv, b.x, b.w, want);
@@ -310,6 +327,33 @@ static void test_transposed(void **state)
             assert_close((double)b.y[i], want[i], 400);
         vt_free(want);
         buffers_release(&b);
+    }
+}
+
+/* The way of the rule is among the choices, under the name that is shown; each has its own. */
+static void test_choices(void **state)
+{
+    struct random r = {8};
+    (void)state;
+    for (int turn = 0; turn < 200; turn++) {
+        struct vt_conv shape, conv;
+        struct vt_conv_choice choices[VT_CONV_CHOICES_MAX];
+        char name[32];
+        draw(&shape, 1 + turn % 3, &r);
+        shape.transposed = random_int(&r, 0, 4) == 0;
+        const size_t n = vt_conv_choices(&shape, 0, choices);
+        size_t by_rule = 0;
+        conv = shape;
+        vt_conv_init(&conv, 0);
+        vt_conv_kernel_name(&conv, name, sizeof(name));
+        for (size_t i = 0; i < n; i++) {
+            by_rule += choices[i].way == conv.way && choices[i].tile == conv.tile;
+            if (choices[i].way == conv.way && choices[i].tile == conv.tile)
+                assert_memory_equal(name, choices[i].name, strlen(choices[i].name));
+            for (size_t k = 0; k < i; k++)
+                assert_string_not_equal(choices[i].name, choices[k].name);
+        }
+        assert_int_equal(by_rule, 1);
     }
 }
 
@@ -329,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geometries),   cmocka_unit_test(test_large),
         cmocka_unit_test(test_first_layers), cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_choices),
         cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "base/topology.h"
 #include "engine/native/native.h"
@@ -105,6 +106,11 @@ enum vt_status vt_native_lane_open(void *context, uint32_t index, struct vt_erro
                                    void **ret_lane)
 {
     struct vt_native_engine *engine = context;
+    if (index == 0 && engine->first_lane != NULL) {
+        *ret_lane = engine->first_lane;
+        engine->first_lane = NULL;
+        return VT_OK;
+    }
     struct lane *lane = vt_calloc(1, sizeof(*lane));
     if (lane == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for lane %u", index);
@@ -174,6 +180,15 @@ static void make_room(struct lane *lane)
     }
 }
 
+/* Where it cannot be written it will be measured again. */
+static void keep_tuning(struct vt_tuning *tuning)
+{
+    struct vt_error quiet = VT_ERROR_INIT;
+    if (vt_tuning_save(tuning, &quiet) != VT_OK) {
+        vt_log(VT_LOG_WARNING, "the tuning is not kept: %s", quiet.text);
+    }
+}
+
 static enum vt_status make_plan(struct lane *lane, const struct vt_request *request,
                                 struct vt_error *err, struct cached_plan **ret)
 {
@@ -187,9 +202,11 @@ static enum vt_status make_plan(struct lane *lane, const struct vt_request *requ
         status = vt_error_set(err, VT_ERR_MEMORY, "out of memory for a plan");
     } else {
         memcpy(fresh.inputs, request->inputs, request->n_inputs * sizeof(*fresh.inputs));
+        struct vt_plan_options options = lane->engine->plan_options;
+        options.tuning = lane->engine->tuning;
         status = vt_plan_new(item->model, lane->engine->weights[request->graph], lane->pool,
-                             request->inputs, request->n_inputs, &lane->engine->plan_options, err,
-                             &fresh.plan);
+                             request->inputs, request->n_inputs, &options, err, &fresh.plan);
+        keep_tuning(lane->engine->tuning);
     }
     if (status != VT_OK) {
         cached_plan_release(&fresh);
@@ -223,6 +240,14 @@ static enum vt_status plan_for(struct lane *lane, const struct vt_request *reque
     found->used = ++lane->clock;
     *ret = found;
     return VT_OK;
+}
+
+enum vt_status vt_native_lane_prepare(void *context, uint32_t graph, const struct vt_tensor *inputs,
+                                      uint32_t n_inputs, struct vt_error *err)
+{
+    const struct vt_request request = {.graph = graph, .inputs = inputs, .n_inputs = n_inputs};
+    struct cached_plan *cached = NULL;
+    return plan_for(context, &request, err, &cached);
 }
 
 /* --- requests

@@ -4,26 +4,39 @@
  *
  * A lane has its threads, its plans (one for every shape of input that it has met, the least
  * recently used one going first) and a short queue. Requests are computed by the thread that
- * waits for them; nothing runs between the calls.
+ * waits for them; nothing runs between the calls. Opening the engine makes lane 0's first plan, for
+ * one sample (or the batch of a plan file): what takes long, packing weights, is over then.
  *
  * Settings (--engine-option KEY=VALUE):
- *   affinity  1: worker threads are bound to cores of their own; 0 (default): they are not
- *   passes    of the planner: all (default), none, names joined by '+' (these alone), or with a '-'
- *             before them (all but these); for finding out which one a result depends on
- *   plans     plans that a lane keeps at most, 1 to 256 (default 32)
- *   spin-us   how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
+ *   affinity    1: worker threads are bound to cores of their own; 0 (default): they are not
+ *   passes      of the planner: all (default), none, names joined by '+' (these alone), or with a
+ *               '-' before it (all but these); for finding out which one a result depends on
+ *   plan        a file that `vatio plan` made for the model: its answers and its packed weights
+ *   plans       plans that a lane keeps at most, 1 to 256 (default 32)
+ *   spin-us     how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
+ *   tune        how kernels are chosen where there are several. off: by rule; cached (default): as
+ *               was measured on this machine before, else by rule; measure: what is not known yet is
+ *               measured while a plan is made, for half a minute at most, and kept. What a plan
+ *               file says holds with any of them
+ *   tune-cache  the file where that is kept, or off (default: VATIO_TUNING, else one in the user's
+ *               cache, plan/tuning.h)
  */
 #ifndef VT_ENGINE_NATIVE_NATIVE_H
 #define VT_ENGINE_NATIVE_NATIVE_H
 
 #include "engine/models.h"
 #include "plan/plan.h"
+#include "plan/plan_file.h"
+#include "plan/tuning.h"
 
 #define VT_NATIVE_IN_FLIGHT 16u
 
 struct vt_native_engine {
     struct vt_engine_models models;
-    struct vt_weights **weights; /* by graph */
+    struct vt_weights **weights;    /* by graph */
+    struct vt_tuning *tuning;       /* NULL: rules decide */
+    struct vt_plan_file *plan_file; /* NULL: none */
+    void *first_lane;               /* opened with the engine, until somebody opens lane 0 */
     uint32_t threads, lanes;
     uint32_t max_batch;
     struct vt_plan_options plan_options;
@@ -46,6 +59,10 @@ enum vt_status vt_native_wait(void *engine, void *lane, uint32_t min, uint32_t m
                               int64_t deadline_ns, struct vt_error *err,
                               struct vt_event *ret_events, uint32_t *ret_n);
 void vt_native_cancel(void *engine, void *lane, uint64_t id);
+
+/* Plans for inputs of these shapes, before there is a request. */
+enum vt_status vt_native_lane_prepare(void *lane, uint32_t graph, const struct vt_tensor *inputs,
+                                      uint32_t n_inputs, struct vt_error *err);
 
 /* The plan of the lane's last request, to be profiled between requests; NULL before the first.
  * Borrowed: other shapes may take its place. */

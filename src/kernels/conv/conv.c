@@ -30,17 +30,62 @@ static void flatten_pointwise(struct vt_conv *conv)
     conv->in[0] = conv->in[1] = conv->out[0] = conv->out[1] = 1;
 }
 
-void vt_conv_init(struct vt_conv *conv, uint32_t features)
+static void prepare(struct vt_conv *conv, uint32_t features)
 {
-    size_t i = 0;
     conv->features = features;
     conv->gemm = vt_gemm_kernel_find(features);
     flatten_pointwise(conv);
+}
+
+void vt_conv_init(struct vt_conv *conv, uint32_t features)
+{
+    size_t i = 0;
+    prepare(conv, features);
     while (!ways[i]->fits(conv)) {
         i++; /* ends: patches and rows fit everything */
     }
     conv->way = ways[i];
     conv->tile = 0;
+    conv->way->init(conv);
+}
+
+static void set_choice(struct vt_conv_choice *choice, const struct vt_conv_way *way, int64_t tile)
+{
+    choice->way = way;
+    choice->tile = tile;
+    if (tile > 0) {
+        (void)snprintf(choice->name, sizeof(choice->name), "%s %lld", way->name, (long long)tile);
+    } else {
+        (void)snprintf(choice->name, sizeof(choice->name), "%s", way->name);
+    }
+}
+
+size_t vt_conv_choices(const struct vt_conv *shape, uint32_t features,
+                       struct vt_conv_choice ret[VT_CONV_CHOICES_MAX])
+{
+    struct vt_conv conv = *shape;
+    size_t n = 0;
+    prepare(&conv, features);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && n < VT_CONV_CHOICES_MAX; i++) {
+        const struct vt_conv_way *way = ways[i];
+        if (way->can != NULL ? !way->can(&conv) : !way->fits(&conv)) {
+            continue;
+        }
+        if (way->tiles[0] == 0) {
+            set_choice(&ret[n++], way, 0);
+        }
+        for (const int64_t *tile = way->tiles; *tile != 0 && n < VT_CONV_CHOICES_MAX; tile++) {
+            set_choice(&ret[n++], way, *tile);
+        }
+    }
+    return n;
+}
+
+void vt_conv_init_as(struct vt_conv *conv, uint32_t features, const struct vt_conv_choice *choice)
+{
+    prepare(conv, features);
+    conv->way = choice->way;
+    conv->tile = choice->tile;
     conv->way->init(conv);
 }
 

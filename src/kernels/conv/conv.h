@@ -4,7 +4,8 @@
  * first ([batch][channels][spatial]) or channels last ([batch][spatial][channels]).
  *
  * 1-D and 2-D shapes have leading extents of 1. There are several ways to convolve (ways.h); the
- * first that fits the shape, the layout and the instruction set is taken.
+ * first that fits the shape, the layout and the instruction set is taken, or the one that the
+ * caller has found to be the fastest.
  *
  * Weights are used packed. vt_conv_pack makes that form, once for constant weights.
  */
@@ -34,8 +35,22 @@ struct vt_conv {
     int64_t tile;         /* of a way that has several sizes */
 };
 
-/* Chooses the way from the fields above it for a set of enum vt_cpu_feature. */
+/* Chooses the way from the fields above it for a set of enum vt_cpu_feature, by rule. */
 void vt_conv_init(struct vt_conv *conv, uint32_t features);
+
+/* One of the ways, and one of its sizes where it has several (else 0). */
+struct vt_conv_choice {
+    const struct vt_conv_way *way;
+    int64_t tile;
+    char name[24]; /* "winograd 6", "direct": what vt_conv_kernel_name begins with */
+};
+#define VT_CONV_CHOICES_MAX 12
+/* All that can carry the convolution out, in the table's order. Returns how many; at least 1. */
+size_t vt_conv_choices(const struct vt_conv *conv, uint32_t features,
+                       struct vt_conv_choice ret[VT_CONV_CHOICES_MAX]);
+/* vt_conv_init with one of these instead of the rule. */
+void vt_conv_init_as(struct vt_conv *conv, uint32_t features, const struct vt_conv_choice *choice);
+
 /* "winograd"; with the tile of its micro-kernel where the way is a product: "patches 14x32". */
 void vt_conv_kernel_name(const struct vt_conv *conv, char *text, size_t size);
 /* What the packed weights depend on besides the weights: equal keys, equal bytes. */

@@ -13,10 +13,14 @@
 #define DIRECT_CHANNELS 24
 #define DIRECT_DEPTH    2048
 
+static bool can(const struct vt_conv *conv)
+{
+    return !conv->channels_last && !conv->transposed && conv->stride[2] == 1;
+}
+
 static bool fits(const struct vt_conv *conv)
 {
-    return !conv->channels_last && !conv->transposed && conv->stride[2] == 1 &&
-           conv->out_channels / conv->groups <= DIRECT_CHANNELS &&
+    return can(conv) && conv->out_channels / conv->groups <= DIRECT_CHANNELS &&
            conv->out[2] >= 2 * (int64_t)conv->gemm->nr && conv_depth(conv) <= DIRECT_DEPTH;
 }
 
@@ -210,5 +214,13 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
     vt_pool_run(pool, conv->batch * conv->groups * rows, grain, run_rows, &job);
 }
 
-const struct vt_conv_way vt_conv_way_direct = {"direct",        true, fits, init, pack,
-                                               workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_direct = {
+    .name = "direct",
+    .tiled = true,
+    .fits = fits,
+    .can = can,
+    .init = init,
+    .pack = pack,
+    .workspace_bytes = workspace_bytes,
+    .run = run,
+};

@@ -8,13 +8,15 @@
 
 #include "kernels/conv/conv.h"
 
+#define VT_CONV_WAY_TILES 3
+
 struct vt_conv_way {
     const char *name;
     bool tiled; /* its speed depends on the micro-kernel of the product: people want to see which */
-    /* Whether the way can carry it out and is worth it; the ways are asked in the table's order.
-     * All of `conv` but way, group_floats and tile is set. */
+    /* Whether the way can carry it out and is, by rule, worth it; the ways are asked in the table's
+     * order. All of `conv` but way, group_floats and tile is set. */
     bool (*fits)(const struct vt_conv *conv);
-    /* Sets group_floats, and tile where there is a choice. */
+    /* Sets group_floats; where the way has several sizes and tile is 0, tile too, by rule. */
     void (*init)(struct vt_conv *conv);
     void (*pack)(const struct vt_conv *conv, const float *weights, const float *channel_scale,
                  float *ret_packed);
@@ -22,6 +24,9 @@ struct vt_conv_way {
     /* No extent of the output is 0. Allocates nothing. */
     void (*run)(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace);
+    /* For those who measure: whether it can at all, worth it or not; NULL: where it fits. */
+    bool (*can)(const struct vt_conv *conv);
+    int64_t tiles[VT_CONV_WAY_TILES + 1]; /* its sizes, where it has several; 0 behind the last */
 };
 
 /* In the order in which they are asked; all channels-first ones, then all channels-last ones. */

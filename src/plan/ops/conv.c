@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/topology.h"
 #include "kernels/conv/conv.h"
+#include "plan/ops/conv_choice.h"
 #include "plan/ops/window.h"
 
 struct state {
@@ -95,7 +95,7 @@ static enum vt_status place_weights(struct vt_op_context *ctx, size_t *workspace
     }
     if (w->data != NULL && (bias == NULL || bias->data != NULL)) {
         /* Keyed by the weights: where there is no bias it has no pointer of its own. */
-        const void *source = bias != NULL ? bias->data : NULL;
+        const uint64_t source = vt_weights_name(ctx->weights, bias != NULL ? bias->data : NULL);
         variant = vt_op_hash(variant, &source, sizeof(source));
         s->bias = vt_weights_pack(ctx->weights, w->data, "conv.bias", variant,
                                   channels * sizeof(float), pack_bias, ctx);
@@ -147,7 +147,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
         return status;
     }
 
-    vt_conv_init(conv, vt_topology()->features);
+    vt_conv_choose(ctx, conv);
     vt_conv_kernel_name(conv, ctx->kernel, sizeof(ctx->kernel));
     size_t workspace = vt_op_align(vt_conv_workspace_bytes(conv, vt_pool_threads(ctx->pool)));
     status = place_weights(ctx, &workspace);

@@ -3,6 +3,7 @@
 set(VT_PLAN_OPS
   ops/attention.c
   ops/conv.c
+  ops/conv_choice.c
   ops/elementwise.c
   ops/find.c
   ops/gather.c

@@ -166,7 +166,8 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
     for (uint32_t d = 0; d < layer->directions; d++) {
         uint64_t variant = vt_op_hash(VT_OP_HASH_START, &layer->gemm->nr, sizeof(uint32_t));
         variant = vt_op_hash(variant, &d, sizeof(d));
-        variant = vt_op_hash(variant, &ctx->inputs[2]->data, sizeof(void *));
+        const uint64_t recurrence = vt_weights_name(ctx->weights, ctx->inputs[2]->data);
+        variant = vt_op_hash(variant, &recurrence, sizeof(recurrence));
         if (ctx->inputs[1]->data == NULL || ctx->inputs[2]->data == NULL) {
             s->packed_offset[d] = workspace;
             workspace += vt_op_align(bytes);

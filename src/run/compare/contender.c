@@ -220,6 +220,9 @@ enum vt_status vt_contender_prepare(struct vt_contender *contender, int64_t turn
     if (status != VT_OK) {
         return status;
     }
+    vt_session_refresh_caps(&contender->session);
+    (void)snprintf(engine->description, sizeof engine->description, "%s",
+                   contender->session.caps.description);
     engine->batch = warm.batch;
     engine->lanes = contender->session.lanes;
     contender->entry.job.batch = warm.batch; /* found once, for all turns */

@@ -286,6 +286,7 @@ static void name_layer(const struct vt_model *model, const struct vt_step_profil
                    step->residual ? "+Add" : "", step->activation != NULL ? "+" : "",
                    step->activation != NULL ? step->activation : "");
     (void)snprintf(layer->kernel, sizeof layer->kernel, "%s", step->kernel);
+    layer->tuned = step->tuned;
     (void)snprintf(layer->shape, sizeof layer->shape, "%s", step->shape);
 }
 
@@ -364,6 +365,9 @@ static enum vt_status measure(struct profiling *p, struct vt_error *err)
             status = run_with_clocks(p, plan, err);
         }
         vt_plan_profile_end(plan);
+        vt_session_refresh_caps(&p->session);
+        (void)snprintf(p->profile.engine_description, sizeof p->profile.engine_description, "%s",
+                       p->session.caps.description);
     }
     phase_end(p);
     p->profile.partial = atomic_load(p->stop);
