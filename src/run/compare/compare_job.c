@@ -15,8 +15,9 @@ static const struct vt_option own_options[] = {
      NULL, NULL,
      "an engine that `vatio list` names, or the path of an engine module, with options of its own; "
      "threads, batch and lanes among them count for this engine alone; give it two to eight times"},
-    {"pairs", 'p', VT_OPTION_INT, FIELD(pairs), "What to compare", "N", 9, 1000, NULL, "15",
-     "rounds in each scenario, in which every engine has one turn"},
+    {"pairs", 'p', VT_OPTION_INT, FIELD(pairs), "What to compare", "N", 0, 1000, NULL, "15",
+     "rounds in each scenario, in which every engine has one turn; fewer than 5 give no interval, 0 "
+     "compares outputs alone"},
     {"duration", 'd', VT_OPTION_DURATION, FIELD(turn_ns), "What to compare", "T", 1e6, 3.6e12, NULL,
      "300ms", "one turn of one engine takes at least so long"},
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to compare", "NAME[,NAME]", 0, 0, NULL,
