@@ -125,7 +125,7 @@ static void run(const struct vt_model *model, struct vt_tensor *inputs, uint32_t
     if (vt_weights_new(model, &err, &weights) != VT_OK) {
         return;
     }
-    if (vt_plan_new(model, weights, NULL, inputs, n_inputs, &err, &plan) == VT_OK) {
+    if (vt_plan_new(model, weights, NULL, inputs, n_inputs, NULL, &err, &plan) == VT_OK) {
         for (int round = 0; round < 2; round++) {
             err = (struct vt_error)VT_ERROR_INIT;
             if (vt_plan_run(plan, inputs, n_inputs, &err, outputs, n_outputs) == VT_OK) {
