@@ -11,9 +11,10 @@
 /*
  * For each input of the main graph, ret_bounds[i]: every number from 0 to below it is a place in
  * each of the tables that the input is used with (Gather over a constant), directly or behind
- * operators that only move numbers. Where a remainder by constants makes any number right, the bound
- * is the largest of them: every place of every table is met, and no number is so large that an
- * engine which takes remainders in single precision gets them wrong without need. 0 where the input is used in any other way, or not known to be.
+ * operators that only move numbers. Where a remainder by constants makes any number right, the
+ * bound is the largest of them: every place of every table is met, and no number is larger than
+ * that needs, since there are engines whose remainders of large ones are wrong. 0 where the input
+ * is used in any other way, or not known to be.
  */
 enum vt_status vt_model_index_bounds(const struct vt_model *model, struct vt_error *err,
                                      int64_t *ret_bounds) VT_NODISCARD;

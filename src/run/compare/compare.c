@@ -194,8 +194,7 @@ static void treat_alike(struct vt_comparison *comparison)
  */
 static void warm_file(const struct vt_session *session)
 {
-    const struct vt_value *values =
-        session->model != NULL ? vt_model_values(session->model) : NULL;
+    const struct vt_value *values = session->model != NULL ? vt_model_values(session->model) : NULL;
     uint32_t n = session->model != NULL ? vt_model_value_count(session->model) : 0;
     volatile unsigned char seen = 0;
 
