@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # engines_venv.sh: makes build/engines, a Python with the wheels of packages/engines, for the tests
-# of the engines that open somebody else's library. Does nothing when it is there already. When it
-# cannot be had (no network, a Python or a processor that there is no wheel for) it says why and
-# exits 0: those tests are skipped then.
+# of the engines that open somebody else's library and for those that want the package onnx. Does
+# nothing when it is there already. When it cannot be had (no network, a Python or a processor that
+# there is no wheel for) it says why and exits 0: those tests are skipped then.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 venv=build/engines
 log=build/engines.log
-wanted=$(sed -n 's/^\([a-z]*==[0-9.]*\).*/\1/p' packages/engines | tr '\n' ' ')
+wanted=$(sed -n 's/^\([a-z_]*==[0-9.]*\).*/\1/p' packages/engines | tr '\n' ' ')
 
 has_engines() {
     # shellcheck disable=SC2086

@@ -81,6 +81,8 @@ struct vt_engine_caps {
     bool uses_cpu;          /* computes on this machine's cores: spinning would rob it */
     char precision[16];     /* "fp32" */
     char description[96];   /* what it runs on: "native fp32, AVX2, 2 threads" */
+    bool batch_untried; /* max_batch is what the signature allows: whether the model's nodes take
+                           two samples at once shows when it is tried */
 };
 
 struct vt_request {

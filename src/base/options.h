@@ -58,6 +58,9 @@ struct vt_option {
     const char *const *choices; /* CHOICE; REAL: words besides numbers; NULL-terminated */
     const char *default_text;   /* parsed like an argument; NULL: zero */
     const char *help;           /* one sentence without a full stop */
+    /* LIST: a value holds settings, KEY=VALUE the whole of it or E:KEY=VALUE,KEY=VALUE, as
+     * `argument` says; what is set may be a secret (vt_option_shown). */
+    bool holds_settings;
 };
 
 struct vt_option_table {
@@ -122,6 +125,13 @@ VT_API void vt_job_sections_release(struct vt_job_sections *sections); /* accept
  * `text` (cut at size - 1). Returns text. */
 VT_API char *vt_option_value_text(const struct vt_options *options, size_t index, char *text,
                                   size_t size);
+
+/* Stands in the place of a secret. */
+#define VT_HIDDEN "(hidden)"
+/* One value of an option that holds settings as it may be shown and kept in results: VT_HIDDEN
+ * stands where the key speaks of a header, token, key, password, secret or credential. Other
+ * options' values come back as they are. In fresh memory (vt_free); NULL when out of memory. */
+VT_API char *vt_option_shown(const struct vt_option *option, const char *text);
 
 /* The options part of --help, wrapped to `columns`. */
 VT_API void vt_options_print_help(const struct vt_option_table *table, FILE *out, int columns);

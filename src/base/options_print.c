@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table as text for people: --help. */
+/* The table as text for people: --help; values as they may be shown. */
 #include <string.h>
+#include <strings.h>
 
+#include "base/alloc.h"
 #include "base/options_internal.h"
 #include "base/options_text.h"
 
@@ -156,4 +158,69 @@ void vt_options_print_help(const struct vt_option_table *table, FILE *out, int c
             print_option(&table->options[i], out, width);
         }
     }
+}
+
+/* --- secrets -----------------------------------------------------------------------------------
+ */
+
+static bool speaks_of_a_secret(const char *key, size_t length)
+{
+    static const char *const words[] = {"header", "token",  "key",       "passw",
+                                        "secret", "creden", "authoriza", "cookie"};
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+        size_t n = strlen(words[w]);
+        for (size_t i = 0; i + n <= length; i++) {
+            if (strncasecmp(key + i, words[w], n) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The length of the key when `text` begins with KEY=, else 0. */
+static size_t key_at(const char *text)
+{
+    size_t n = strcspn(text, "=:,/ ");
+    return text[n] == '=' ? n : 0;
+}
+
+/* Where the value ends whose settings are behind commas: before the next KEY=. */
+static size_t value_length(const char *value)
+{
+    for (const char *at = strchr(value, ','); at != NULL; at = strchr(at + 1, ',')) {
+        if (key_at(at + 1) > 0) {
+            return (size_t)(at - value);
+        }
+    }
+    return strlen(value);
+}
+
+char *vt_option_shown(const struct vt_option *option, const char *text)
+{
+    bool whole = option->argument != NULL && strncmp(option->argument, "KEY", 3) == 0;
+    /* Every secret of at least "k=" may grow by what stands in its place. */
+    size_t size = strlen(text) * (sizeof VT_HIDDEN + 1) + 1, used = 0;
+    char *shown = option->holds_settings ? vt_alloc(size) : vt_strdup(text);
+    bool begins = true; /* a key may stand here */
+
+    if (shown == NULL || !option->holds_settings) {
+        return shown;
+    }
+    while (*text != '\0') {
+        size_t key = begins ? key_at(text) : 0;
+        begins = !whole && (*text == ':' || *text == ',');
+        if (key == 0 || !speaks_of_a_secret(text, key)) {
+            shown[used++] = *text++;
+            continue;
+        }
+        memcpy(shown + used, text, key + 1);
+        used += key + 1;
+        text += key + 1;
+        memcpy(shown + used, VT_HIDDEN, sizeof VT_HIDDEN - 1);
+        used += sizeof VT_HIDDEN - 1;
+        text += whole ? strlen(text) : value_length(text);
+    }
+    shown[used] = '\0';
+    return shown;
 }

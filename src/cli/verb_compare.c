@@ -22,10 +22,14 @@ static void print_header(void *ctx, const struct vt_comparison *comparison, int6
     (void)snprintf(what, sizeof what, "vatio %s · %.128s · %u engines on %u × %s (%s)",
                    vt_version(), comparison->model_name, comparison->n_engines,
                    machine->usable_cpus, vt_cli_cpu_name(cpu, sizeof cpu), vt_topology_isa());
-    (void)snprintf(when, sizeof when, "%u rounds, turns of %s, about %s and the time to load",
-                   comparison->rounds_wanted,
-                   vt_duration_text(comparison->turn_ns, turn, sizeof turn),
-                   vt_duration_text(expected_ns, all, sizeof all));
+    if (comparison->rounds_wanted == 0) {
+        (void)snprintf(when, sizeof when, "outputs alone, nothing is measured but loading");
+    } else {
+        (void)snprintf(when, sizeof when, "%u round%s, turns of %s, about %s and the time to load",
+                       comparison->rounds_wanted, comparison->rounds_wanted == 1 ? "" : "s",
+                       vt_duration_text(comparison->turn_ns, turn, sizeof turn),
+                       vt_duration_text(expected_ns, all, sizeof all));
+    }
     vt_cli_print_parts(printer->out, what, when, 0);
     (void)fputc('\n', printer->out);
     (void)fflush(printer->out);

@@ -154,3 +154,19 @@ enum vt_status vt_engine_takes_two(const struct vt_engine_ops *ops, void *engine
     *ret_two = two;
     return VT_OK;
 }
+
+enum vt_status vt_engine_try_batch(const struct vt_engine_ops *ops, void *engine,
+                                   const struct vt_signature *signature,
+                                   struct vt_engine_caps *caps, struct vt_error *err)
+{
+    bool two = true;
+    if (!caps->batch_untried) {
+        return VT_OK;
+    }
+    enum vt_status status = vt_engine_takes_two(ops, engine, 0, signature, err, &two);
+    if (status == VT_OK) {
+        caps->batch_untried = false;
+        caps->max_batch = two ? caps->max_batch : 1;
+    }
+    return status;
+}

@@ -50,5 +50,10 @@ struct vt_event vt_turn_event(struct vt_turn *turn, enum vt_status status,
 enum vt_status vt_engine_takes_two(const struct vt_engine_ops *ops, void *engine, uint32_t graph,
                                    const struct vt_signature *signature, struct vt_error *err,
                                    bool *ret_two) VT_NODISCARD;
+/* Tries that on the first graph where the engine says that nobody has, and writes into `caps` what
+ * came of it. No lane may be open. */
+enum vt_status vt_engine_try_batch(const struct vt_engine_ops *ops, void *engine,
+                                   const struct vt_signature *signature,
+                                   struct vt_engine_caps *caps, struct vt_error *err) VT_NODISCARD;
 
 #endif

@@ -27,7 +27,7 @@
 #define VT_OPSET_MIN 1
 #define VT_OPSET_MAX 25
 /* Versions of the file format. What they brought since is either read or refused by name. */
-#define VT_IR_MAX 13
+#define VT_IR_MAX 14
 
 /* A mapped file of external data. */
 struct vt_external {

@@ -437,7 +437,8 @@ const char *vt_import_type_name(int64_t type)
     /* The types that ONNX has beyond ours, in the order of its numbers. */
     static const char *const beyond[] = {"float8e4m3fn",   "float8e4m3fnuz", "float8e5m2",
                                          "float8e5m2fnuz", "uint4",          "int4",
-                                         "float4e2m1"};
+                                         "float4e2m1",     "float8e8m0",     "uint2",
+                                         "int2",           "float6e2m3",     "float6e3m2"};
     if (type > VT_BF16 && type <= VT_BF16 + (int64_t)(sizeof(beyond) / sizeof(beyond[0]))) {
         return beyond[type - VT_BF16 - 1];
     }

@@ -69,23 +69,26 @@ static int64_t gather_rows(const struct vt_model *model, const struct vt_node *n
     return axis >= 0 && axis < (int64_t)table->constant->rank ? table->constant->dim[axis] : 0;
 }
 
-/* Whether the divisor of a Mod is a constant of positive integers. */
-static bool divides(const struct vt_model *model, const struct vt_node *node)
+/* The largest of a Mod's divisors, where those are constant and all of them positive; else 0. */
+static int64_t largest_divisor(const struct vt_model *model, const struct vt_node *node)
 {
     const struct vt_tensor *by =
         node->inputs[1] != VT_NO_VALUE ? vt_model_values(model)[node->inputs[1]].constant : NULL;
 
+    int64_t largest = 0;
+
     if (by == NULL || by->dtype != VT_I64 || by->data == NULL) {
-        return false;
+        return 0;
     }
     for (size_t i = 0; i < by->bytes / sizeof(int64_t); i++) {
         int64_t value;
         memcpy(&value, (const char *)by->data + i * sizeof value, sizeof value);
         if (value <= 0) {
-            return false;
+            return 0;
         }
+        largest = value > largest ? value : largest;
     }
-    return true;
+    return largest < VT_INDEX_BOUND_MOST ? largest : VT_INDEX_BOUND_MOST;
 }
 
 /* What a node that reads the value as its input `slot` says about it. */
@@ -93,11 +96,12 @@ static void look(const struct vt_model *model, const struct vt_node *node, uint3
                  struct track *tracks)
 {
     struct track *track = &tracks[node->inputs[slot]];
+    int64_t divisor = strcmp(node->op, "Mod") == 0 && slot == 0 ? largest_divisor(model, node) : 0;
 
     if (strcmp(node->op, "Gather") == 0 && slot == 1) {
         lower(track, gather_rows(model, node));
-    } else if (strcmp(node->op, "Mod") == 0 && slot == 0 && divides(model, node)) {
-        lower(track, VT_INDEX_BOUND_ANY);
+    } else if (divisor > 0) {
+        lower(track, divisor);
     } else if ((only_moves(node->op) && (slot == 0 || strcmp(node->op, "Concat") == 0)) ||
                is_integer_cast(node) || (strcmp(node->op, "Gather") == 0 && slot == 0)) {
         for (uint32_t k = 0; k < node->n_outputs; k++) {

@@ -262,8 +262,20 @@ enum vt_status vt_infer_input_list(const struct vt_infer *infer, uint32_t i,
 enum vt_status vt_infer_either_list(const struct vt_infer *infer, int64_t since, const char *name,
                                     uint32_t i, struct vt_infer_list *ret)
 {
-    return infer->node->opset < since ? vt_infer_attr_list(infer, name, ret)
-                                      : vt_infer_input_list(infer, i, ret);
+    bool attribute = infer->node->opset < since;
+
+    /* Whoever runs the node takes what is there: both would be two opinions. */
+    if (attribute && vt_infer_input(infer, i) != NULL) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "'%s' is an attribute before opset %lld, not an input", name,
+                             (long long)since);
+    }
+    if (!attribute && vt_node_attr(infer->node, name) != NULL) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT,
+                             "'%s' is an input from opset %lld on, not an attribute", name,
+                             (long long)since);
+    }
+    return attribute ? vt_infer_attr_list(infer, name, ret) : vt_infer_input_list(infer, i, ret);
 }
 
 enum vt_status vt_infer_axes(const struct vt_infer *infer, uint32_t rank,

@@ -111,7 +111,7 @@ enum vt_status vt_infer_attr_list(const struct vt_infer *infer, const char *name
  * is set; otherwise n is 0. */
 enum vt_status vt_infer_input_list(const struct vt_infer *infer, uint32_t i,
                                    struct vt_infer_list *ret);
-/* The attribute before opset `since`, the input from then on. */
+/* The attribute before opset `since`, the input from then on; the other of the two is refused. */
 enum vt_status vt_infer_either_list(const struct vt_infer *infer, int64_t since, const char *name,
                                     uint32_t i, struct vt_infer_list *ret);
 /* Makes a list of known axes non-negative; VT_ERR_FORMAT when one is out of range or double. */

@@ -228,7 +228,8 @@ static enum vt_status read_slices(const struct vt_infer *infer, struct slices *s
         status = vt_infer_either_list(infer, 10, "axes", 3, &s->axes);
     }
     if (status == VT_OK) {
-        status = vt_infer_input_list(infer, 4, &s->steps);
+        status =
+            vt_infer_either_list(infer, infer->node->opset < 10 ? 0 : 10, "steps", 4, &s->steps);
     }
     if (status == VT_OK && (!s->starts.given || !s->ends.given)) {
         status = vt_infer_fail(infer, VT_ERR_FORMAT, "starts or ends are missing");
@@ -340,6 +341,9 @@ static enum vt_status check_pad(const struct vt_infer *infer)
     }
     if (infer->node->opset < 11 && infer->node->n_inputs > 1) {
         return vt_infer_fail(infer, VT_ERR_FORMAT, "pads are an attribute before opset 11");
+    }
+    if (infer->node->opset < 18 && vt_infer_input(infer, 3) != NULL) {
+        return vt_infer_fail(infer, VT_ERR_FORMAT, "axes are an input from opset 18 on");
     }
     return VT_OK;
 }

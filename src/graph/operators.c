@@ -268,6 +268,57 @@ static enum vt_status check_loop(const struct vt_node *node, struct vt_error *er
     return VT_OK;
 }
 
+/*
+ * Attributes that came later than their operator and on which extents depend. Before that opset a
+ * model that has one is no model, and whoever took it at its word would disagree with whoever did
+ * not. An operator's name may be the beginning of several.
+ */
+static const struct late_attr {
+    const char *op, *attr;
+    int64_t since;
+} late_attrs[] = {
+    {"BatchNormalization", "training_mode", 14},
+    {"DequantizeLinear", "block_size", 21},
+    {"DequantizeLinear", "output_dtype", 23},
+    {"GatherND", "batch_dims", 12},
+    {"GRU", "layout", 14},
+    {"LSTM", "layout", 14},
+    {"QuantizeLinear", "block_size", 21},
+    {"QuantizeLinear", "output_dtype", 21},
+    {"ReduceSum", "noop_with_empty_axes", 13},
+    {"Reduce", "noop_with_empty_axes", 18},
+    {"Reshape", "allowzero", 14},
+    {"Resize", "axes", 18},
+    {"Resize", "keep_aspect_ratio_policy", 18},
+    {"RNN", "layout", 14},
+    {"Scatter", "reduction", 16},
+    {"Shape", "end", 15},
+    {"Shape", "start", 15},
+    {"Split", "num_outputs", 18},
+};
+
+/* ReduceSum alone, not ReduceSumSquare. */
+static bool is_named(const struct late_attr *late, const char *op)
+{
+    return strcmp(late->op, op) == 0 ||
+           ((strcmp(late->op, "Reduce") == 0 || strcmp(late->op, "Scatter") == 0) &&
+            strncmp(late->op, op, strlen(late->op)) == 0 && strcmp(op, "ReduceSum") != 0);
+}
+
+static enum vt_status check_attributes(const struct vt_node *node, struct vt_error *err)
+{
+    for (size_t i = 0; i < sizeof(late_attrs) / sizeof(late_attrs[0]); i++) {
+        const struct late_attr *late = &late_attrs[i];
+        if (node->opset < late->since && is_named(late, node->op) &&
+            vt_node_attr(node, late->attr) != NULL) {
+            return vt_error_set(err, VT_ERR_FORMAT,
+                                "attribute '%s' exists from opset %lld on, the model uses %lld",
+                                late->attr, (long long)late->since, (long long)node->opset);
+        }
+    }
+    return VT_OK;
+}
+
 enum vt_status vt_operator_check(const struct vt_node *node, struct vt_error *err)
 {
     const struct vt_operator *op = node->operator;
@@ -289,10 +340,14 @@ enum vt_status vt_operator_check(const struct vt_node *node, struct vt_error *er
             return vt_error_set(err, VT_ERR_FORMAT, "input %u is omitted but needed", i);
         }
     }
+    enum vt_status status = check_attributes(node, err);
+    if (status != VT_OK) {
+        return status;
+    }
     if (strcmp(op->name, "If") == 0) {
-        enum vt_status status = node->inputs[0] != VT_NO_VALUE
-                                    ? check_branch(node, "then_branch", err)
-                                    : vt_error_set(err, VT_ERR_FORMAT, "its condition is omitted");
+        status = node->inputs[0] != VT_NO_VALUE
+                     ? check_branch(node, "then_branch", err)
+                     : vt_error_set(err, VT_ERR_FORMAT, "its condition is omitted");
         return status != VT_OK ? status : check_branch(node, "else_branch", err);
     }
     return strcmp(op->name, "Loop") == 0 ? check_loop(node, err) : VT_OK;

@@ -36,9 +36,9 @@ static inline float vt_exp(float x)
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     /* 2^(n-1), doubled at the end: n reaches 128. */
-    int32_t bits;
+    uint32_t bits; /* of a NaN, any: adding to them must not be signed */
     memcpy(&bits, &shifted, sizeof(bits));
-    bits = (int32_t)((uint32_t)(bits + 126) << 23);
+    bits = (bits + 126) << 23;
     float scale;
     memcpy(&scale, &bits, sizeof(scale));
     float y = p * scale * 2.0f;

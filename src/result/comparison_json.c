@@ -125,8 +125,8 @@ static json_t *engine_value(const struct vt_comparison *comparison, uint32_t ind
     vt_json_put(&json, "name", vt_json_text(engine->name));
     vt_json_put(&json, "description", vt_json_text(engine->description));
     vt_json_put(&json, "precision", vt_json_text(engine->precision));
-    vt_json_put(&json, "lanes", vt_json_count(engine->lanes));
-    vt_json_put(&json, "batch_max", vt_json_count(engine->batch));
+    vt_json_put(&json, "lanes", engine->lanes > 0 ? vt_json_count(engine->lanes) : json_null());
+    vt_json_put(&json, "batch_max", engine->batch > 0 ? vt_json_count(engine->batch) : json_null());
     vt_json_put(&json, "open_ns", json_integer(engine->open_ns));
     vt_json_put(&json, "first_request_ns", json_integer(engine->first_ns));
     vt_json_put(&json, "offline", offline_value(&engine->offline, comparison->rounds[0]));

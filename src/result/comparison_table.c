@@ -10,6 +10,7 @@
 #define LABEL_WIDTH 15
 
 enum { CELL_NAME, CELL_MEDIAN, CELL_P90, CELL_SPEED, CELL_INTERVAL, CELL_BATCH, N_CELLS };
+enum { LOADING_NAME, LOADING_OPEN, LOADING_FIRST, N_LOADING };
 
 static bool begin(struct vt_grid *grid, const char *scenario, const char *median, bool p90)
 {
@@ -84,6 +85,30 @@ static bool put_single_stream(const struct vt_comparison *comparison, struct vt_
     return ok;
 }
 
+/* From the call that opens the engine to its return, and the first request with what the engine
+ * builds for it. */
+static bool put_loading(const struct vt_comparison *comparison, struct vt_grid *grid)
+{
+    bool ok = true;
+
+    vt_grid_init(grid, N_LOADING);
+    grid->least[LOADING_NAME] = LABEL_WIDTH - 2;
+    ok = vt_grid_add(grid);
+    vt_grid_put(grid, LOADING_NAME, "Loading");
+    vt_grid_put(grid, LOADING_OPEN, "open");
+    vt_grid_put(grid, LOADING_FIRST, "first request");
+    for (uint32_t i = 0; i < comparison->n_engines && ok; i++) {
+        const struct vt_compared_engine *engine = &comparison->engines[i];
+        char text[32];
+        ok = vt_grid_add(grid);
+        vt_grid_put(grid, LOADING_NAME, "%s", engine->label);
+        vt_grid_put(grid, LOADING_OPEN, "%s", vt_duration_text(engine->open_ns, text, sizeof text));
+        vt_grid_put(grid, LOADING_FIRST, "%s",
+                    vt_duration_text(engine->first_ns, text, sizeof text));
+    }
+    return ok;
+}
+
 static void put_item(FILE *out, const char *label, const char *text, int columns)
 {
     (void)fprintf(out, "%-*s", LABEL_WIDTH, label);
@@ -153,6 +178,8 @@ static void put_outputs(const struct vt_comparison *comparison, uint32_t index, 
 
 void vt_comparison_print_table(const struct vt_comparison *comparison, FILE *out, int columns)
 {
+    const uint32_t *done = comparison->rounds;
+    uint32_t rounds = done[1] > 0 ? done[1] : done[0];
     struct vt_grid grid;
     char text[256];
 
@@ -170,11 +197,17 @@ void vt_comparison_print_table(const struct vt_comparison *comparison, FILE *out
         }
         vt_grid_release(&grid);
     }
-    (void)snprintf(text, sizeof text,
-                   "times as fast as %s: the ratio of medians over %u rounds in turns",
-                   comparison->engines[0].label,
-                   comparison->rounds[1] > 0 ? comparison->rounds[1] : comparison->rounds[0]);
-    put_item(out, "speed", text, columns);
+    if (put_loading(comparison, &grid)) {
+        vt_grid_print(&grid, out, columns);
+        (void)fputc('\n', out);
+    }
+    vt_grid_release(&grid);
+    if (rounds > 0) {
+        (void)snprintf(text, sizeof text,
+                       "times as fast as %s: the ratio of medians over %u round%s in turns",
+                       comparison->engines[0].label, rounds, rounds == 1 ? "" : "s");
+        put_item(out, "speed", text, columns);
+    }
     for (uint32_t i = 1; i < comparison->n_engines; i++) {
         put_outputs(comparison, i, out, columns);
     }

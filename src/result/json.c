@@ -19,6 +19,7 @@ static json_t *model_value(const struct vt_result *result)
 
     vt_json_put(&model, "name", vt_json_text(result->model_name));
     vt_json_put(&model, "path", vt_json_text(result->model_path));
+    vt_json_put(&model, "random_weights", json_boolean(result->random_weights));
     vt_json_put(&model, "parameters", vt_json_count(result->model_parameters));
     vt_json_put(&model, "size_bytes", vt_json_count(result->model_bytes));
     vt_json_put(&model, "flops_per_sample",

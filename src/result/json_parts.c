@@ -121,7 +121,9 @@ static json_t *option_value(const struct vt_option *option, const void *values)
         const struct vt_text_list *list = at;
         json_t *array = json_array();
         for (size_t i = 0; i < list->count; i++) {
-            array = vt_json_array_with(array, vt_json_text(list->items[i]));
+            char *shown = vt_option_shown(option, list->items[i]);
+            array = vt_json_array_with(array, shown != NULL ? vt_json_text(shown) : NULL);
+            vt_free(shown);
         }
         return array;
     }

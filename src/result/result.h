@@ -63,6 +63,7 @@ struct vt_result {
     char started_utc[32];   /* "2026-11-30T10:12:07Z" */
     const char *model_name; /* "digits", "resnet8_cifar10.onnx" */
     const char *model_path; /* NULL when built in */
+    bool random_weights;
     uint64_t model_parameters;
     uint64_t model_bytes;
     double model_flops; /* of one sample; 0 unknown */

@@ -61,7 +61,7 @@ static const struct vt_option options[] = {
     {"engine", 'e', VT_OPTION_TEXT, FIELD(engine), "Model and engine", "E", 0, 0, NULL, "native",
      "an engine that `vatio list` names, or the path of an engine module (with a slash in it)"},
     {"engine-option", 0, VT_OPTION_LIST, FIELD(engine_options), "Model and engine", "KEY=VALUE", 0,
-     0, NULL, NULL, "an option of the engine's own"},
+     0, NULL, NULL, "an option of the engine's own", .holds_settings = true},
     {"shape", 0, VT_OPTION_LIST, FIELD(shapes), "Model and engine", "NAME=DIMS", 0, 0, NULL, NULL,
      "extents of an input (1x3x224x224) or of one symbol (128) where the model leaves them open"},
     {"batch", 'b', VT_OPTION_INT, FIELD(batch), "Model and engine", "N", 1, 65536, NULL, NULL,

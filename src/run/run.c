@@ -40,6 +40,7 @@ static void describe_weights(struct vt_result *result, const struct vt_model_sou
 {
     const struct vt_zoo_network *network = source->zoo.network;
 
+    result->random_weights = source->random_weights;
     if (!source->random_weights) {
         return;
     }

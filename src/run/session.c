@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "engine/turn.h"
 #include "graph/index_bounds.h"
 
 /* A batch is chosen by measuring among the sizes up to this one. */
@@ -255,12 +256,15 @@ static enum vt_status open_engine(struct vt_session *session, struct vt_error *e
 {
     const struct vt_engine_ops *ops = &session->engine_ref.ops;
 
+    int64_t start = vt_now_ns();
+
     enum vt_status status =
         vt_session_open_bundle(session, &session->bundle, err, &session->engine);
     if (status != VT_OK) {
         session->engine = NULL;
         return status;
     }
+    session->open_ns = vt_now_ns() - start;
     status = ops->signature(session->engine, 0, err, &session->signature);
     if (status != VT_OK) {
         return status;
@@ -305,6 +309,12 @@ static enum vt_status choose_batch(const struct vt_session *session, struct vt_e
     return VT_OK;
 }
 
+enum vt_status vt_session_try_batch(struct vt_session *session, struct vt_error *err)
+{
+    return vt_engine_try_batch(&session->engine_ref.ops, session->engine, &session->signature,
+                               &session->caps, err);
+}
+
 enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err)
 {
     const struct vt_job *job = session->job;
@@ -313,7 +323,10 @@ enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error 
         .batch_delay_ns = job->batch_delay_us * VT_NS_PER_US,
         .request_timeout_ns = job->timeout_ns,
     };
-    enum vt_status status = choose_batch(session, err, &options.batch, &options.batch_auto);
+    enum vt_status status = vt_session_try_batch(session, err);
+    if (status == VT_OK) {
+        status = choose_batch(session, err, &options.batch, &options.batch_auto);
+    }
     if (status != VT_OK) {
         return status;
     }

@@ -29,6 +29,7 @@ struct vt_session {
     struct vt_engine_ref engine_ref;
     bool has_engine;
     void *engine;
+    int64_t open_ns; /* what opening the engine took */
     struct vt_engine_caps caps;
     struct vt_signature signature; /* the engine's; borrowed from it */
     const struct vt_workload_ops *workload_ops;
@@ -53,6 +54,8 @@ enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err
  * and workload, then the system under test. */
 enum vt_status vt_session_start_engine(struct vt_session *session,
                                        struct vt_error *err) VT_NODISCARD;
+/* Makes caps.max_batch certain; vt_session_start_sut does it too. The engine's lanes are closed. */
+enum vt_status vt_session_try_batch(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
 enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
 /* Opens another bundle by the session's engine and options. The caller closes *ret_engine. */
 enum vt_status vt_session_open_bundle(const struct vt_session *session,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/options.h"
 
 struct values {
@@ -522,6 +523,32 @@ static void test_help(void **state)
     }
 }
 
+/* What may be a secret is not shown; settings behind it are, where they can be told apart. */
+static void secrets_are_hidden(void **state)
+{
+    static const struct vt_option one = {
+        .name = "set", .type = VT_OPTION_LIST, .argument = "KEY=VALUE", .holds_settings = true};
+    static const struct vt_option other = {.name = "input", .type = VT_OPTION_LIST};
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {{"threads=4", "threads=4"},
+                 {"header=Authorization: Bearer abc,model=m", "header=(hidden)"},
+                 {"HEADER=", "HEADER=(hidden)"},
+                 {"access-token=a=b", "access-token=(hidden)"},
+                 {"path=/a/token=b", "path=/a/token=b"},
+                 {"no setting", "no setting"},
+                 {"", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *shown = vt_option_shown(&one, cases[i].text);
+        assert_string_equal(shown, cases[i].shown);
+        vt_free(shown);
+        shown = vt_option_shown(&other, cases[i].text);
+        assert_string_equal(shown, cases[i].text);
+        vt_free(shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_bad_tables),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_help),
+        cmocka_unit_test(secrets_are_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void wrong_use_is_refused(void **state)
                      "did you mean 'native'");
     assert_one_error(vatio("compare", "digits", "-e", "native", "-e", "native:a", NULL), 2,
                      "no engine 'native:a'");
-    assert_one_error(vatio("compare", "digits", "-e", "native", "-e", "null", "-p", "8", NULL), 2,
+    assert_one_error(vatio("compare", "digits", "-e", "native", "-e", "null", "-p", "-1", NULL), 2,
                      "--pairs");
     assert_one_error(vatio("compare", "digits", "-e", "native", "-e", "null", "-s", "server", NULL),
                      2, "offline and singlestream");
@@ -83,6 +83,29 @@ static void wrong_use_is_refused(void **state)
     assert_one_error(
         vatio("compare", "digits", "-e", "native", "-e", "null", "-o", "/proc/x", NULL), 5,
         "/proc/x");
+}
+
+/* Nothing is measured but loading. */
+static void outputs_alone(void **state)
+{
+    (void)state;
+    struct outcome outcome = vatio("compare", "digits", "-e", "native", "-e", "native:spin-us=0",
+                                   "-p", "0", "-o", "outputs", NULL);
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "agrees with native"));
+    assert_non_null(strstr(outcome.out, "first request"));
+    assert_null(strstr(outcome.out, "SingleStream"));
+    outcome_free(&outcome);
+    outcome = vatio("compare", "digits", "-e", "native", "-e", "native", "-p", "0", "--json", "-o",
+                    "json", NULL);
+    json_t *root = run_json(&outcome);
+    json_t *offline = json_object_get(engine_at(root, 1), "offline");
+    assert_true(json_is_null(json_object_get(offline, "median")));
+    assert_int_equal(json_array_size(json_object_get(offline, "rounds")), 0);
+    assert_true(json_integer_value(json_object_get(engine_at(root, 1), "open_ns")) > 0);
+    assert_true(json_integer_value(json_object_get(engine_at(root, 1), "first_request_ns")) > 0);
+    json_decref(root);
+    outcome_free(&outcome);
 }
 
 static void an_interrupt_keeps_what_was_measured(void **state)
@@ -104,6 +127,7 @@ int main(void)
         cmocka_unit_test(an_engine_against_itself),
         cmocka_unit_test(wrong_outputs_are_told),
         cmocka_unit_test(wrong_use_is_refused),
+        cmocka_unit_test(outputs_alone),
         cmocka_unit_test(an_interrupt_keeps_what_was_measured),
     };
     return cmocka_run_group_tests(tests, make_work_folder, remove_work_folder);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/registry.h"
+#include "engine/turn.h"
 
 #define FIXTURE_LANES 2u
 
@@ -40,6 +41,8 @@ static inline void fixture_open_bundle(struct engine_fixture *f, const char *eng
     f->caps.struct_size = sizeof(f->caps);
     assert_int_equal(f->ops->signature(f->engine, 0, &f->err, &f->signature), VT_OK);
     assert_int_equal(f->ops->caps(f->engine, &f->err, &f->caps), VT_OK);
+    assert_int_equal(vt_engine_try_batch(f->ops, f->engine, &f->signature, &f->caps, &f->err),
+                     VT_OK);
     assert_true(config->lanes <= FIXTURE_LANES);
     for (uint32_t i = 0; i < config->lanes; i++) {
         assert_int_equal(f->ops->lane_open(f->engine, i, &f->err, &f->lanes[i]), VT_OK);

@@ -90,11 +90,14 @@ static void arithmetic_says_nothing(void **state)
     assert_int_equal(bound_of(given, 2, "y", I64), 5);
 }
 
-static void a_remainder_takes_any_number(void **state)
+static void a_remainder_takes_numbers_of_its_largest_divisor(void **state)
 {
     (void)state;
     struct pb nodes[] = {ox_node("Mod", "x rows", "y")};
-    assert_true(bound_of(nodes, 1, "y", I64) == VT_INDEX_BOUND_ANY);
+    assert_int_equal(bound_of(nodes, 1, "y", I64), 9); /* the most rows */
+    struct pb smaller[] = {ox_node("Mod", "x rows", "a"), gather("table", "x", "y", 0),
+                           ox_node("Identity", "a", "z")};
+    assert_int_equal(bound_of(smaller, 3, "y", F32), 5);
     struct pb bad[] = {ox_node("Mod", "x zero", "y")};
     assert_int_equal(bound_of(bad, 1, "y", I64), 0);
 }
@@ -106,7 +109,7 @@ int main(void)
         cmocka_unit_test(the_smallest_table_counts),
         cmocka_unit_test(numbers_are_followed_where_they_only_move),
         cmocka_unit_test(arithmetic_says_nothing),
-        cmocka_unit_test(a_remainder_takes_any_number),
+        cmocka_unit_test(a_remainder_takes_numbers_of_its_largest_divisor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

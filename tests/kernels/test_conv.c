@@ -357,6 +357,47 @@ static void test_choices(void **state)
     }
 }
 
+/* Kernels and strides so large that the output is a hundred times the input. */
+static void test_transposed_large(void **state)
+{
+    struct random r = {6};
+    (void)state;
+    for (int turn = 0; turn < 40; turn++) {
+        const bool line = turn % 2 == 0;
+        struct vt_conv conv = {.batch = 1 + turn % 2,
+                               .groups = 1 + turn % 3 / 2,
+                               .in_channels = 4,
+                               .out_channels = 2 + 2 * (turn % 4 == 1),
+                               .in = {1, line ? 1 : 2, 3},
+                               .kernel = {1, line ? 1 : 21 + turn, 150 + turn},
+                               .stride = {1, 1 + turn % 5, 1 + turn % 40},
+                               .dilation = {1, 1 + turn % 2, 1 + turn % 4},
+                               .pad = {0, line ? 0 : turn % 3, turn % 9},
+                               .transposed = true};
+        struct buffers b = {0};
+        for (int d = 0; d < 3; d++) {
+            conv.out[d] = (conv.in[d] - 1) * conv.stride[d] +
+                          (conv.kernel[d] - 1) * conv.dilation[d] + 1 - 2 * conv.pad[d];
+        }
+        conv.finish.activation = turn % 4 == 3 ? VT_ACT_RELU : VT_ACT_NONE;
+        buffers_init(&b, &conv, &r);
+        run_conv(&conv, &b, NULL, turn % 3 == 0 ? NULL : b.bias, turn % 5 == 1 ? b.residual : NULL,
+                 0, NULL);
+        count_way(&conv, 0);
+        double *want = vt_calloc((size_t)b.outputs, sizeof(double));
+        const int64_t volume = conv.out[0] * conv.out[1] * conv.out[2];
+        reference_transposed(&conv, b.x, b.w, want);
+        for (int64_t i = 0; i < b.outputs; i++) {
+            want[i] += turn % 3 == 0 ? 0 : (double)b.bias[i / volume % conv.out_channels];
+            want[i] += turn % 5 == 1 ? (double)b.residual[i] : 0;
+            want[i] = conv.finish.activation == VT_ACT_RELU && want[i] < 0 ? 0 : want[i];
+            assert_close((double)b.y[i], want[i], 400);
+        }
+        vt_free(want);
+        buffers_release(&b);
+    }
+}
+
 /* The tests above reached every way. */
 static void test_ways(void **state)
 {
@@ -373,7 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geometries),   cmocka_unit_test(test_large),
         cmocka_unit_test(test_first_layers), cmocka_unit_test(test_transposed),
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_transposed_large), cmocka_unit_test(test_choices),
         cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,24 @@ static void bad_engines_are_refused(void **state)
     assert_int_equal(vt_compare_entry_init(&entry, &nothing, many, NULL), VT_ERR_USAGE);
 }
 
+static void assert_label(const char *text, const char *label)
+{
+    struct vt_error err = VT_ERROR_INIT;
+    char shown[128];
+    assert_int_equal(vt_compare_label(text, &err, shown, sizeof shown), VT_OK);
+    assert_string_equal(shown, label);
+}
+
+static void labels_keep_secrets(void **state)
+{
+    (void)state;
+    assert_label("native:spin-us=0,threads=2", "native:spin-us=0,threads=2");
+    assert_label("kserve:url=http://h:80,header=Authorization: Bearer abc,model=m",
+                 "kserve:url=http://h:80,header=(hidden),model=m");
+    assert_label("kserve:API_KEY=a, b=c,header=", "kserve:API_KEY=(hidden),header=(hidden)");
+    assert_label("header=x.so", "header=(hidden)");
+}
+
 /* Every option stands once, and the ones of `vatio run` write where the run looks. */
 static void options_are_those_of_a_run(void **state)
 {
@@ -169,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engines_have_options_of_their_own),
         cmocka_unit_test(bad_engines_are_refused),
+        cmocka_unit_test(labels_keep_secrets),
         cmocka_unit_test(options_are_those_of_a_run),
         cmocka_unit_test(errors_of_floats),
         cmocka_unit_test(whole_numbers_are_the_same_or_not),

@@ -177,7 +177,6 @@ static enum vt_status ask_metadata(struct vt_kserve_engine *engine, struct vt_er
 static enum vt_status find_model(struct vt_kserve_engine *engine,
                                  const struct vt_engine_config *config, struct vt_error *err)
 {
-    bool two = true;
     enum vt_status status = ask_metadata(engine, err);
     if (status == VT_OK) {
         status = vt_ports_bind(&engine->ports, config->shapes, config->n_shapes, err);
@@ -187,15 +186,9 @@ static enum vt_status find_model(struct vt_kserve_engine *engine,
     }
     engine->signature = (struct vt_signature){engine->ports.inputs, engine->ports.outputs,
                                               engine->ports.n_inputs, engine->ports.n_outputs};
-    engine->max_batch = 1;
-    if (vt_ports_any_batch(&engine->ports)) {
-        if (config->max_batch > 1) {
-            status =
-                vt_engine_takes_two(&vt_kserve_engine, engine, 0, &engine->signature, err, &two);
-        }
-        engine->max_batch = two ? VT_ANY_BATCH : 1;
-    }
-    return status;
+    engine->max_batch = vt_ports_any_batch(&engine->ports) ? VT_ANY_BATCH : 1;
+    engine->batch_untried = engine->max_batch > 1 && config->max_batch > 1;
+    return VT_OK;
 }
 
 /* --- the seam -----------------------------------------------------------------------------------
@@ -244,6 +237,7 @@ static enum vt_status kserve_caps(void *context, struct vt_error *err,
     const struct vt_kserve_engine *engine = context;
     (void)err;
     ret_caps->max_batch = engine->max_batch;
+    ret_caps->batch_untried = engine->batch_untried;
     ret_caps->best_batch = 0;
     ret_caps->best_lanes = 0;
     ret_caps->max_in_flight = engine->in_flight;

@@ -40,6 +40,7 @@ struct vt_kserve_engine {
     long timeout_ms, connect_timeout_ms;
     uint32_t in_flight;
     uint32_t max_batch;
+    bool batch_untried;
     struct vt_ports ports;
     struct vt_signature signature;
 };

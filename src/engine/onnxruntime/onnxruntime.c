@@ -36,22 +36,15 @@ static void ort_close(void *context)
     vt_free(engine);
 }
 
-static enum vt_status find_max_batch(struct vt_ort_engine *engine, uint32_t wanted,
-                                     struct vt_error *err)
+/* What the signatures allow; nothing is run while the model is opened. */
+static void find_max_batch(struct vt_ort_engine *engine)
 {
-    enum vt_status status = VT_OK;
     engine->max_batch = VT_ANY_BATCH;
-    for (uint32_t g = 0; g < engine->n_graphs && status == VT_OK; g++) {
+    for (uint32_t g = 0; g < engine->n_graphs; g++) {
         if (!vt_ports_any_batch(&engine->graphs[g].ports)) {
             engine->max_batch = 1;
-        } else if (wanted > 1 && engine->max_batch > 1) {
-            bool two = true;
-            status = vt_engine_takes_two(&vt_onnxruntime_engine, engine, g,
-                                         &engine->graphs[g].signature, err, &two);
-            engine->max_batch = two ? engine->max_batch : 1;
         }
     }
-    return status;
 }
 
 /* --- the seam -----------------------------------------------------------------------------------
@@ -72,13 +65,12 @@ static enum vt_status ort_open(const struct vt_bundle *bundle,
     if (status == VT_OK) {
         status = vt_ort_sessions_open(engine, bundle, config, err);
     }
-    if (status == VT_OK) {
-        status = find_max_batch(engine, config->max_batch, err);
-    }
     if (status != VT_OK) {
         ort_close(engine);
         return status;
     }
+    find_max_batch(engine);
+    engine->batch_untried = engine->max_batch > 1 && config->max_batch > 1;
     *ret_engine = engine;
     return VT_OK;
 }
@@ -100,6 +92,7 @@ static enum vt_status ort_caps(void *context, struct vt_error *err, struct vt_en
     const struct vt_ort_engine *engine = context;
     (void)err;
     ret_caps->max_batch = engine->max_batch;
+    ret_caps->batch_untried = engine->batch_untried;
     ret_caps->best_batch = 0;
     ret_caps->best_lanes = 0;
     ret_caps->max_in_flight = 1;

@@ -47,6 +47,7 @@ struct vt_ort_engine {
     const struct vt_signature **signatures; /* of the graphs */
     uint32_t n_graphs;
     uint32_t threads, max_batch;
+    bool batch_untried;
     bool cuda;
 };
 

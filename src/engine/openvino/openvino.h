@@ -52,6 +52,7 @@ struct vt_ov_engine {
     const struct vt_signature **signatures;
     uint32_t n_graphs;
     uint32_t threads, max_batch;
+    bool batch_untried;
     const char *device;    /* in the arena */
     const char *precision; /* "fp32" */
 };

@@ -36,6 +36,7 @@ const struct vt_conv_way *const *vt_conv_ways(size_t *ret_n);
 extern const struct vt_conv_way vt_conv_way_depthwise;
 extern const struct vt_conv_way vt_conv_way_direct;
 extern const struct vt_conv_way vt_conv_way_patches;
+extern const struct vt_conv_way vt_conv_way_scatter;
 extern const struct vt_conv_way vt_conv_way_transpose;
 /* Channels last. */
 extern const struct vt_conv_way vt_conv_way_lines;

@@ -174,12 +174,33 @@ static double sum_row(const float *x, int64_t n)
 FLOAT(f32, float)
 FLOAT(f64, double)
 
+/* Cut to an integer; what has no place in the type becomes the nearest that has. */
+static int64_t cut_i64(double value)
+{
+    return value >= 0x1p63 ? INT64_MAX : value <= -0x1p63 ? INT64_MIN : (int64_t)value;
+}
+
+static uint64_t cut_u64(double value)
+{
+    return value >= 0x1p64 ? UINT64_MAX : value <= 0 ? 0 : (uint64_t)value;
+}
+
 /* Integers: sums wrap, means are cut to integers, roots and logarithms go through double. */
-#define INTEGER(name, type, wide, unsigned_wide)                                                   \
+#define INTEGER(name, type, wide, unsigned_wide, cut)                                              \
+    static double largest_##name(const struct job *job, const type *x)                             \
+    {                                                                                              \
+        const struct vt_reduce *r = job->r;                                                        \
+        double largest = -HUGE_VAL;                                                                \
+        for (int64_t i = 0; i < job->rows * job->row; i++)                                         \
+            largest =                                                                              \
+                fmax(largest, (double)x[offset_of(i, r->n_summed, r->summed, r->summed_step)]);    \
+        return largest;                                                                            \
+    }                                                                                              \
     static void output_##name(const struct job *job, int64_t o)                                    \
     {                                                                                              \
         const struct vt_reduce *r = job->r;                                                        \
         const type *x = (const type *)job->x + offset_of(o, r->n_kept, r->kept, r->kept_step);     \
+        const double largest = r->kind == VT_REDUCE_LOG_SUM_EXP ? largest_##name(job, x) : 0;      \
         wide sum = r->kind == VT_REDUCE_PROD;                                                      \
         double real = 0;                                                                           \
         bool first = true;                                                                         \
@@ -198,24 +219,26 @@ FLOAT(f64, double)
                              (v < 1 ? 0 - (unsigned_wide)v : (unsigned_wide)v));                   \
             else                                                                                   \
                 sum = (wide)((unsigned_wide)sum + (unsigned_wide)v);                               \
-            real += r->kind == VT_REDUCE_LOG_SUM_EXP ? exp((double)v) : (double)v;                 \
+            real += r->kind == VT_REDUCE_LOG_SUM_EXP ? exp((double)v - largest) : (double)v;       \
         }                                                                                          \
         if (r->kind == VT_REDUCE_MEAN && job->rows * job->row > 0)                                 \
             sum /= (wide)(job->rows * job->row);                                                   \
         else if (r->kind == VT_REDUCE_L2)                                                          \
-            sum = (wide)sqrt((double)sum);                                                         \
-        else if (r->kind == VT_REDUCE_LOG_SUM || r->kind == VT_REDUCE_LOG_SUM_EXP)                 \
+            sum = sum > 0 ? (wide)sqrt((double)sum) : 0; /* a sum that wrapped has none */         \
+        else if (r->kind == VT_REDUCE_LOG_SUM)                                                     \
             sum = real > 1 ? (wide)log(real) : 0;                                                  \
+        else if (r->kind == VT_REDUCE_LOG_SUM_EXP)                                                 \
+            sum = real > 0 ? cut(largest + log(real)) : 0;                                         \
         ((type *)job->y)[o] = (type)sum;                                                           \
     }
-INTEGER(i8, int8_t, int64_t, uint64_t)
-INTEGER(i16, int16_t, int64_t, uint64_t)
-INTEGER(i32, int32_t, int64_t, uint64_t)
-INTEGER(i64, int64_t, int64_t, uint64_t)
-INTEGER(u8, uint8_t, uint64_t, uint64_t)
-INTEGER(u16, uint16_t, uint64_t, uint64_t)
-INTEGER(u32, uint32_t, uint64_t, uint64_t)
-INTEGER(u64, uint64_t, uint64_t, uint64_t)
+INTEGER(i8, int8_t, int64_t, uint64_t, cut_i64)
+INTEGER(i16, int16_t, int64_t, uint64_t, cut_i64)
+INTEGER(i32, int32_t, int64_t, uint64_t, cut_i64)
+INTEGER(i64, int64_t, int64_t, uint64_t, cut_i64)
+INTEGER(u8, uint8_t, uint64_t, uint64_t, cut_u64)
+INTEGER(u16, uint16_t, uint64_t, uint64_t, cut_u64)
+INTEGER(u32, uint32_t, uint64_t, uint64_t, cut_u64)
+INTEGER(u64, uint64_t, uint64_t, uint64_t, cut_u64)
 
 static void run_outputs(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 {

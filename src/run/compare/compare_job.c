@@ -14,9 +14,12 @@ static const struct vt_option own_options[] = {
     {"engine", 'e', VT_OPTION_LIST, FIELD(engines), "What to compare", "E[:KEY=VALUE,...]", 0, 0,
      NULL, NULL,
      "an engine that `vatio list` names, or the path of an engine module, with options of its own; "
-     "threads, batch and lanes among them count for this engine alone; give it two to eight times"},
-    {"pairs", 'p', VT_OPTION_INT, FIELD(pairs), "What to compare", "N", 9, 1000, NULL, "15",
-     "rounds in each scenario, in which every engine has one turn"},
+     "threads, batch and lanes among them count for this engine alone; give it two to eight times",
+     .holds_settings = true},
+    {"pairs", 'p', VT_OPTION_INT, FIELD(pairs), "What to compare", "N", 0, 1000, NULL, "15",
+     "rounds in each scenario, in which every engine has one turn; fewer than 5 give no interval, "
+     "0 "
+     "compares outputs alone"},
     {"duration", 'd', VT_OPTION_DURATION, FIELD(turn_ns), "What to compare", "T", 1e6, 3.6e12, NULL,
      "300ms", "one turn of one engine takes at least so long"},
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to compare", "NAME[,NAME]", 0, 0, NULL,
@@ -175,6 +178,19 @@ enum vt_status vt_compare_entry_init(struct vt_compare_entry *entry, const struc
         vt_compare_entry_release(entry);
     }
     return status;
+}
+
+enum vt_status vt_compare_label(const char *text, struct vt_error *err, char *ret_label,
+                                size_t size)
+{
+    char *shown = vt_option_shown(&own_options[0], text);
+
+    if (shown == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+    }
+    (void)snprintf(ret_label, size, "%s", shown);
+    vt_free(shown);
+    return VT_OK;
 }
 
 void vt_compare_entry_release(struct vt_compare_entry *entry)

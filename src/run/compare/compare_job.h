@@ -42,6 +42,9 @@ struct vt_compare_entry {
  */
 enum vt_status vt_compare_entry_init(struct vt_compare_entry *entry, const struct vt_job *job,
                                      const char *text, struct vt_error *err) VT_NODISCARD;
+/* The text without what may be a secret, cut at size - 1. VT_ERR_MEMORY. */
+enum vt_status vt_compare_label(const char *text, struct vt_error *err, char *ret_label,
+                                size_t size) VT_NODISCARD;
 void vt_compare_entry_release(struct vt_compare_entry *entry); /* accepts a zeroed one */
 
 #endif

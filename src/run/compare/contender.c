@@ -32,22 +32,21 @@ enum vt_status vt_contender_open(struct vt_contender *contender, const struct vt
     if (status != VT_OK) {
         return status;
     }
-    (void)snprintf(engine->label, sizeof engine->label, "%s", text);
+    status = vt_compare_label(text, err, engine->label, sizeof engine->label);
     (void)snprintf(engine->name, sizeof engine->name, "%s", contender->session.engine_ref.ops.name);
-    return VT_OK;
+    return status;
 }
 
 enum vt_status vt_contender_start(struct vt_contender *contender, struct vt_error *err)
 {
     struct vt_compared_engine *engine = contender->engine;
     const struct vt_session *session = &contender->session;
-    int64_t start = vt_now_ns();
 
     enum vt_status status = vt_session_start_engine(&contender->session, err);
     if (status != VT_OK) {
         return status;
     }
-    engine->open_ns = vt_now_ns() - start;
+    engine->open_ns = session->open_ns;
     (void)snprintf(engine->description, sizeof engine->description, "%s",
                    session->caps.description);
     (void)snprintf(engine->precision, sizeof engine->precision, "%s", session->caps.precision);

@@ -188,6 +188,12 @@ static enum vt_status start(struct profiling *p, struct vt_error *err)
     }
     (void)snprintf(profile->engine_description, sizeof profile->engine_description, "%s",
                    session->caps.description);
+    if (profile->batch > 1) {
+        status = vt_session_try_batch(session, err);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
     if (profile->batch > session->caps.max_batch) {
         return vt_error_set(err, VT_ERR_USAGE, "--batch %u: this model takes at most %u",
                             profile->batch, session->caps.max_batch);
