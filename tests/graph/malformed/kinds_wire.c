@@ -162,7 +162,7 @@ static void versions(void)
     import = empty();
     pb_varint(&import, 1, 3);
     refused("a number for a domain", with_opsets(&import, 1), "byte", "bad.onnx");
-    static const int64_t irs[] = {-1, INT64_MIN, 14, 1000, INT64_MAX};
+    static const int64_t irs[] = {-1, INT64_MIN, 15, 1000, INT64_MAX};
     for (size_t i = 0; i < sizeof(irs) / sizeof(irs[0]); i++) {
         char kind[64];
         struct pb graph = small_graph(), model = empty();
