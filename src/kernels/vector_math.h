@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exp, tanh, erf, the logistic function and what activations make of them, without branches or
- * calls, for loops that become vector code. Relative error below 3e-7; of erfc and the GELU it grows
- * with the square of x where they vanish.
+ * calls, for loops that become vector code. Relative error below 3e-7; of erfc and the GELU it
+ * grows with the square of x where they vanish.
  */
 #ifndef VT_KERNELS_VECTOR_MATH_H
 #define VT_KERNELS_VECTOR_MATH_H

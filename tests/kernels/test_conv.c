@@ -422,8 +422,8 @@ static void test_transposed_large(void **state)
         }
         conv.finish.activation = turn % 4 == 3 ? VT_ACT_RELU : VT_ACT_NONE;
         buffers_init(&b, &conv, &r);
-        run_conv(&conv, &b, NULL, turn % 3 == 0 ? NULL : b.bias, turn % 5 == 1 ? b.residual : NULL,
-                 0, NULL);
+        run_conv(&conv, NULL, &b, NULL, turn % 3 == 0 ? NULL : b.bias,
+                 turn % 5 == 1 ? b.residual : NULL, 0, NULL);
         count_way(&conv, 0);
         double *want = vt_calloc((size_t)b.outputs, sizeof(double));
         const int64_t volume = conv.out[0] * conv.out[1] * conv.out[2];
@@ -453,11 +453,10 @@ static void test_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometries),       cmocka_unit_test(test_winograd),
-        cmocka_unit_test(test_large),            cmocka_unit_test(test_first_layers),
-        cmocka_unit_test(test_transposed),       cmocka_unit_test(test_transposed_large),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_geometries), cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_large),      cmocka_unit_test(test_first_layers),
+        cmocka_unit_test(test_transposed), cmocka_unit_test(test_transposed_large),
+        cmocka_unit_test(test_choices),    cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,11 +15,10 @@
  *   plans       plans that a lane keeps at most, 1 to 256 (default 32)
  *   spin-us     how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
  *   tune        how kernels are chosen where there are several. off: by rule; cached (default): as
- *               was measured on this machine before, else by rule; measure: what is not known yet is
- *               measured while a plan is made, for half a minute at most, and kept. What a plan
- *               file says holds with any of them
- *   tune-cache  the file where that is kept, or off (default: VATIO_TUNING, else one in the user's
- *               cache, plan/tuning.h)
+ *               was measured on this machine before, else by rule; measure: what is not known yet
+ * is measured while a plan is made, for half a minute at most, and kept. What a plan file says
+ * holds with any of them tune-cache  the file where that is kept, or off (default: VATIO_TUNING,
+ * else one in the user's cache, plan/tuning.h)
  */
 #ifndef VT_ENGINE_NATIVE_NATIVE_H
 #define VT_ENGINE_NATIVE_NATIVE_H
