@@ -13,7 +13,7 @@
 /* The second-level cache where it is unknown, and how much of it a block of a factor may fill: the
  * other factor, C and what is prefetched want room too. */
 #define L2_BYTES    ((size_t)512 * 1024)
-#define L2_SHARE    4
+#define L2_SHARE    8
 #define PANEL_TILES 4 /* at least, else packing and short tiles cost more than the caches give */
 /* Rows of A this far apart fall into the same sets of the first-level cache. */
 #define ALIASING_FLOATS 1024
