@@ -3,8 +3,9 @@
 
 #include "kernels/recurrent/pass.h"
 
-/* Steps of k whose panel stays in the first-level cache while all rows of a batch pass. */
-#define BLOCK_K 128
+/* Steps of k whose panel stays in the first-level cache, with the next ones, while all rows of a
+ * batch pass. */
+#define BLOCK_K 64
 /* A step of fewer multiply-adds is done sooner than another thread joins. */
 #define ALONE 65536
 
