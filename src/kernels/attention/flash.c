@@ -158,6 +158,11 @@ static void spread(const float *from, int64_t n, int64_t mr, int64_t step, float
 {
     int64_t i = 0;
     switch (mr) {
+    case 14:
+        for (; i + 14 <= n; i += 14, to += step) {
+            memcpy(to, from + i, 14 * sizeof(float));
+        }
+        break;
     case 12:
         for (; i + 12 <= n; i += 12, to += step) {
             memcpy(to, from + i, 12 * sizeof(float));

@@ -3,8 +3,9 @@
 
 #include "kernels/recurrent/pass.h"
 
-/* Steps of k whose panel stays in the first-level cache while all rows of a batch pass. */
-#define BLOCK_K 128
+/* Steps of k whose panel stays in the first-level cache, with the next ones, while all rows of a
+ * batch pass. */
+#define BLOCK_K 64
 /* A step of fewer multiply-adds is done sooner than another thread joins. */
 #define ALONE 65536
 
@@ -170,13 +171,15 @@ static void multiply(const struct phase *phase, int64_t block, float *sums)
     for (int64_t k = 0; k < r->hidden; k += depth) {
         for (int64_t b = 0; b < r->batch; b += way->rows) {
             const int64_t rows = r->batch - b < way->rows ? r->batch - b : way->rows;
-            const struct vt_recurrent_tile tile = {.k = r->hidden - k < depth ? r->hidden - k
-                                                                              : depth,
-                                                   .lda = r->hidden,
-                                                   .a = phase->a + b * r->hidden + k,
-                                                   .panel = panel + k * bytes,
-                                                   .sums = sums + b * way->width,
-                                                   .accumulate = k > 0};
+            const bool last = b + rows == r->batch && b > 0;
+            const struct vt_recurrent_tile tile = {
+                .k = r->hidden - k < depth ? r->hidden - k : depth,
+                .lda = r->hidden,
+                .a = phase->a + b * r->hidden + k,
+                .panel = panel + k * bytes,
+                .sums = sums + b * way->width,
+                .accumulate = k > 0,
+                .ahead = last && k + depth < r->hidden ? panel + (k + depth) * bytes : NULL};
             product(&tile, (uint32_t)rows);
         }
     }

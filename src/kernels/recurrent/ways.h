@@ -15,6 +15,7 @@ struct vt_recurrent_tile {
     const void *panel; /* floats, or halves for product_half */
     float *sums;
     uint32_t accumulate; /* 1: start from the sums */
+    const void *ahead;   /* as much of the panel to call into the cache meanwhile, or NULL */
 };
 typedef void (*vt_recurrent_product_func)(const struct vt_recurrent_tile *tile, uint32_t rows);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An activation moves into the step before it, whose kernel applies it before it stores. */
 #include <math.h>
+#include <string.h>
 
 #include "plan/passes/pass.h"
 
@@ -32,6 +33,13 @@ static bool activation_of(const struct vt_builder *builder, const struct vt_step
         ret->activation = VT_ACT_SIGMOID;
     } else if (vt_is_op(step->node, "HardSwish")) {
         ret->activation = VT_ACT_HARD_SWISH;
+    } else if (vt_is_op(step->node, "Tanh")) {
+        ret->activation = VT_ACT_TANH;
+    } else if (vt_is_op(step->node, "Gelu")) {
+        const char *way = vt_node_string(step->node, "approximate", "none");
+        ret->activation = strcmp(way, "tanh") == 0 ? VT_ACT_GELU_TANH : VT_ACT_GELU;
+    } else if (vt_is_op(step->node, "Swish") && vt_node_float(step->node, "alpha", 1.0f) == 1.0f) {
+        ret->activation = VT_ACT_SILU;
     }
     return ret->activation != VT_ACT_NONE;
 }
