@@ -358,7 +358,7 @@ enum vt_status vt_plan_file_open_memory(const char *name, const void *bytes, siz
     struct vt_error own = VT_ERROR_INIT;
     struct vt_plan_file *file = vt_calloc(1, sizeof(*file));
     if (file == NULL) {
-        return vt_out_of_memory(err);
+        return vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", name);
     }
     vt_arena_init(&file->memory, 0);
     file->name = vt_arena_strndup(&file->memory, name, strlen(name));
