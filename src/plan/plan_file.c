@@ -105,23 +105,22 @@ static char *rest_of(const struct reader *r, const char *at, const char *end)
 static enum vt_status read_shape(struct reader *r, const char *at, const char *end)
 {
     struct vt_shape_binding *shape = &r->file->shapes[r->file->info.n_shapes];
-    const char *extents, *stop;
+    const char *blank = memchr(at, ' ', (size_t)(end - at)), *x;
     uint64_t extent = 0;
-    for (stop = extents = at; stop < end && *stop != ' '; stop = extents - 1) {
-        const char *x = memchr(extents, 'x', (size_t)(end - extents));
-        const char *blank = memchr(extents, ' ', (size_t)(end - extents));
-        stop = x != NULL && (blank == NULL || x < blank) ? x : blank;
-        if (stop == NULL || shape->rank == VT_RANK_MAX ||
-            !next_number(&extents, stop, 10, INT32_MAX, &extent) || extent == 0) {
+    if (blank == NULL || blank + 1 == end) {
+        return damaged(r, "a shape without extents or a name");
+    }
+    do {
+        x = memchr(at, 'x', (size_t)(blank - at));
+        const char *stop = x != NULL ? x : blank;
+        if (shape->rank == VT_RANK_MAX || !next_number(&at, stop, 10, INT32_MAX, &extent) ||
+            extent == 0) {
             return damaged(r, "extents of a shape");
         }
         shape->dim[shape->rank++] = (int64_t)extent;
-        extents = stop + 1;
-    }
-    if (shape->rank == 0 || extents >= end) {
-        return damaged(r, "a shape without extents or a name");
-    }
-    shape->name = rest_of(r, extents, end);
+        at = stop + 1;
+    } while (x != NULL);
+    shape->name = rest_of(r, at, end);
     r->file->info.n_shapes++;
     return shape->name != NULL ? VT_OK : VT_ERR_MEMORY;
 }
@@ -358,7 +357,7 @@ enum vt_status vt_plan_file_open_memory(const char *name, const void *bytes, siz
     struct vt_error own = VT_ERROR_INIT;
     struct vt_plan_file *file = vt_calloc(1, sizeof(*file));
     if (file == NULL) {
-        return vt_out_of_memory(err);
+        return vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", name);
     }
     vt_arena_init(&file->memory, 0);
     file->name = vt_arena_strndup(&file->memory, name, strlen(name));

@@ -163,13 +163,6 @@ static const char *activation_name(enum vt_activation activation)
     case VT_ACT_TANH:
         return "Tanh";
     case VT_ACT_SILU:
-        return "Swish";
-    case VT_ACT_GELU:
-    case VT_ACT_GELU_TANH:
-        return "Gelu";
-    case VT_ACT_TANH:
-        return "Tanh";
-    case VT_ACT_SILU:
         return "SiLU";
     case VT_ACT_GELU:
     case VT_ACT_GELU_TANH:

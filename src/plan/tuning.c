@@ -158,8 +158,8 @@ uint32_t vt_tuning_choose(struct vt_tuning *tuning, const struct vt_tuning_quest
         /* Another thread may have asked the same. */
         known = vt_tuning_table_use(tuning, answer.key, &answer);
         const int64_t start = vt_now_ns();
-        if (!known && tuning->spent_ns < tuning->budget_ns && measure(q, &answer)) {
-            tuning->spent_ns += vt_now_ns() - start;
+        if (!known && vt_tuning_table_spend(tuning, 0) && measure(q, &answer)) {
+            (void)vt_tuning_table_spend(tuning, vt_now_ns() - start);
             known = vt_tuning_table_learn(tuning, &answer);
         }
         pthread_mutex_unlock(&tuning->measuring);

@@ -140,14 +140,20 @@ void vt_tuning_each_used(struct vt_tuning *tuning, vt_tuning_visit_func visit, v
     }
 }
 
+bool vt_tuning_table_spend(struct vt_tuning *tuning, int64_t ns)
+{
+    pthread_mutex_lock(&tuning->lock);
+    const bool left = tuning->stats.spent_ns < tuning->budget_ns;
+    tuning->stats.spent_ns += ns;
+    pthread_mutex_unlock(&tuning->lock);
+    return left;
+}
+
 void vt_tuning_stats(struct vt_tuning *tuning, struct vt_tuning_stats *ret_stats)
 {
-    pthread_mutex_lock(&tuning->measuring);
     pthread_mutex_lock(&tuning->lock);
     *ret_stats = tuning->stats;
-    ret_stats->spent_ns = tuning->spent_ns;
     pthread_mutex_unlock(&tuning->lock);
-    pthread_mutex_unlock(&tuning->measuring);
 }
 
 /* --- reading -----------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ struct vt_tuning {
     bool measure;
     int64_t budget_ns;
     char *path;                /* NULL: nothing is kept */
-    pthread_mutex_t measuring; /* taken before `lock` */
-    int64_t spent_ns;          /* under `measuring` */
+    pthread_mutex_t measuring; /* held for long; taken before `lock` */
     pthread_mutex_t lock;      /* of what follows */
     struct vt_tuning_entry *buckets[VT_TUNING_BUCKETS];
     struct vt_tuning_stats stats;
@@ -32,5 +31,7 @@ bool vt_tuning_table_use(struct vt_tuning *tuning, const char *key,
                          struct vt_tuning_answer *ret_answer);
 /* Adds an answer that was measured just now. False when out of memory. */
 bool vt_tuning_table_learn(struct vt_tuning *tuning, const struct vt_tuning_answer *answer);
+/* Takes that much from the budget. Whether there was some left. */
+bool vt_tuning_table_spend(struct vt_tuning *tuning, int64_t ns);
 
 #endif

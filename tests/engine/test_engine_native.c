@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/file.h"
+#include "engine/native/native.h"
 
 static void test_batches(void **state)
 {
@@ -188,6 +189,48 @@ static void test_settings(void **state)
     refuse_setting("plans", "many", "'many'");
     refuse_setting("spin-us", "-1", "from 0");
     refuse_setting("passes", "gelu+no-such", "names of passes");
+    refuse_setting("tune", "fast", "off, cached and measure");
+}
+
+/* However kernels are chosen, the model computes the same. */
+static void test_tuning_modes(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"off", "cached", "measure"};
+    for (int i = 0; i < 3; i++) {
+        struct engine_fixture f;
+        struct vt_engine_config config = fixture_config();
+        const struct vt_setting settings[] = {{"tune", modes[i]}, {"tune-cache", "off"}};
+        config.settings = settings;
+        config.n_settings = 2;
+        fixture_open(&f, "native", residual, &config);
+        struct vt_tensor input = batch_of(3, 5);
+        struct vt_event event = fixture_run(&f, 0, 1, 3, &input, 1);
+        assert_true(is_right(&event, 3, 5));
+        fixture_close(&f);
+    }
+}
+
+/* Lane 0 is opened with the engine and handed over once; closed or not, nothing is left. */
+static void test_first_lane(void **state)
+{
+    (void)state;
+    const struct vt_graph_source source = {.name = "m", .path = residual};
+    const struct vt_bundle bundle = {&source, 1};
+    const struct vt_engine_config config = fixture_config();
+    const struct vt_engine_ops *ops = &vt_native_engine;
+    struct vt_error err = VT_ERROR_INIT;
+    void *engine = NULL, *first = NULL, *second = NULL;
+    assert_int_equal(ops->open(&bundle, &config, &err, &engine), VT_OK);
+    ops->close(engine); /* without a lane */
+    assert_int_equal(ops->open(&bundle, &config, &err, &engine), VT_OK);
+    assert_int_equal(ops->lane_open(engine, 0, &err, &first), VT_OK);
+    assert_non_null(vt_native_lane_plan(first));
+    ops->lane_close(engine, first);
+    assert_int_equal(ops->lane_open(engine, 0, &err, &second), VT_OK);
+    assert_null(vt_native_lane_plan(second));
+    ops->lane_close(engine, second);
+    ops->close(engine);
 }
 
 /* --- lanes side by side
@@ -240,6 +283,8 @@ int main(void)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_errors_are_events),
         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_tuning_modes),
+        cmocka_unit_test(test_first_lane),
         cmocka_unit_test(test_lanes_side_by_side),
         cmocka_unit_test(test_fixed_batch),
         cmocka_unit_test(test_out_of_memory),

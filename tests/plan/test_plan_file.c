@@ -362,6 +362,8 @@ static void test_hostile_lines(void **state)
         "weights -1 0 0 8 conv\n",
         "weights 0 0 0 8 a.kind.whose.name.is.far.too.long.here\n",
         "shape 1x2x\n",
+        "shape 1x2x name\n",
+        "shape 1xx2 name\n",
         "shape 1x0 name\n",
         "shape x name\n",
         "shape 1x2\n",
