@@ -140,6 +140,19 @@ void vt_weights_free(struct vt_weights *weights)
     vt_free(weights);
 }
 
+/* As below, of memory that is itself a packed form: half precision made float. */
+static const void *packed_from(const struct vt_weights *weights, const void *memory)
+{
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const struct packed *p = weights->packed[i]; p != NULL; p = p->next) {
+            if (p->memory == memory) {
+                return p->source;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* The value that a constant's memory belongs to, the first one where several share it. Under the
  * lock. VT_NO_VALUE: a constant of one plan alone. */
 static uint32_t value_of(const struct vt_weights *weights, const void *source)
@@ -163,7 +176,8 @@ static uint32_t value_of(const struct vt_weights *weights, const void *source)
             }
         }
     }
-    return VT_NO_VALUE;
+    const void *origin = packed_from(weights, source);
+    return origin != NULL ? value_of(weights, origin) : VT_NO_VALUE;
 }
 
 uint64_t vt_weights_name(struct vt_weights *weights, const void *source)

@@ -172,6 +172,45 @@ static void test_mapped_weights_compute_the_same(void **state)
     vt_plan_file_free(file);
 }
 
+/* Weights in half precision are made float, then packed: both forms are in the file. */
+static void test_forms_of_forms(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct vt_signature signature;
+    struct vt_tensor inputs[4];
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/brain_half.onnx", VT_TEST_SOURCE "/data");
+    for (int round = 0; round < 2; round++) {
+        struct vt_plan_file *file = round == 1 ? open_plan() : NULL;
+        fixture_open(&f, VT_TEST_SOURCE "/data", "brain_half.onnx", 1);
+        assert_int_equal(vt_model_signature(f.model, NULL, 0, &f.err, &signature), VT_OK);
+        assert_in_range(signature.n_inputs, 1, 4);
+        for (uint32_t i = 0; i < signature.n_inputs; i++) {
+            const struct vt_port *port = &signature.inputs[i];
+            inputs[i] = (struct vt_tensor){.dtype = port->dtype, .rank = port->rank};
+            for (uint32_t d = 0; d < port->rank; d++) {
+                inputs[i].dim[d] = port->dim[d] > 0 ? port->dim[d] : 1;
+            }
+        }
+        if (round == 1) {
+            vt_weights_use(f.weights, file);
+        }
+        fixture_plan(&f, inputs, signature.n_inputs);
+        struct vt_plan_file_contents contents = contents_of(&f, NULL);
+        contents.path = path;
+        if (round == 0) {
+            assert_true(stats_of(&f).packed >= 2);
+            assert_int_equal(vt_plan_file_write(plan_path, &contents, &f.err), VT_OK);
+        } else {
+            assert_int_equal(stats_of(&f).packed, 0);
+        }
+        vt_signature_release(&signature);
+        fixture_close(&f);
+        vt_plan_file_free(file);
+    }
+}
+
 /* A plan that only checks packs nothing. */
 static void test_check_only(void **state)
 {
@@ -519,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mapped_weights_compute_the_same),
+        cmocka_unit_test(test_forms_of_forms),
         cmocka_unit_test(test_check_only),
         cmocka_unit_test(test_answers_travel),
         cmocka_unit_test(test_a_changed_model),

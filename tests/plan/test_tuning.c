@@ -352,7 +352,10 @@ static void test_no_place_to_keep(void **state)
 {
     (void)state;
     struct vt_error err = VT_ERROR_INIT;
-    struct vt_tuning *tuning = open_tuning(folder, true); /* a folder is no file */
+    char taken[96];
+    snprintf(taken, sizeof(taken), "%s/taken", folder);
+    assert_int_equal(mkdir(taken, 0777), 0);
+    struct vt_tuning *tuning = open_tuning(taken, true); /* a folder is no file */
     learn(tuning, "conv a");
     assert_int_equal(vt_tuning_save(tuning, &err), VT_ERR_WRITE);
     vt_tuning_free(tuning);
