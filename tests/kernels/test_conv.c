@@ -220,6 +220,45 @@ static void test_geometries(void **state)
     vt_pool_free(pool);
 }
 
+/* 3x3 and 3x3x3 of unit stride, channels last: maps smaller and larger than a tile, of whole and of
+ * cut tiles, with pads of 0 to 2 at either end. */
+static void draw_winograd(struct vt_conv *c, struct random *r)
+{
+    draw(c, 3, r);
+    c->kernel[0] = random_int(r, 0, 1) ? 3 : 1;
+    c->kernel[1] = c->kernel[2] = 3;
+    for (int d = 0; d < 3; d++) {
+        int64_t pads;
+        c->stride[d] = c->dilation[d] = 1;
+        do {
+            c->in[d] = random_int(r, 1, d == 0 ? 9 : 17);
+            c->pad[d] = random_int(r, 0, 2);
+            pads = c->pad[d] + random_int(r, 0, 2);
+        } while (c->in[d] + pads < c->kernel[d]);
+        c->out[d] = c->in[d] + pads - c->kernel[d] + 1;
+    }
+    c->groups = random_int(r, 0, 4) ? 1 : 2;
+    c->in_channels = c->groups * random_int(r, 1, 40);
+    c->out_channels = c->groups * random_int(r, 1, 40);
+    c->channels_last = true;
+}
+
+static void test_winograd(void **state)
+{
+    struct random r = {6};
+    uint32_t features[3];
+    const int n = usable_features(features);
+    struct vt_pool *pool = test_pool(3);
+    (void)state;
+    for (int turn = 0; turn < 240; turn++) {
+        struct vt_conv conv;
+        draw_winograd(&conv, &r);
+        check(&conv, features[turn / 2 % n], turn % 2 ? pool : NULL, &r);
+        count_way(&conv, features[turn / 2 % n]);
+    }
+    vt_pool_free(pool);
+}
+
 /* More steps of k than one block holds, and rows much wider than a tile. */
 static void test_large(void **state)
 {
@@ -297,9 +336,8 @@ static void test_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometries),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_transposed),
+        cmocka_unit_test(test_geometries), cmocka_unit_test(test_winograd),
+        cmocka_unit_test(test_large),      cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 static const struct vt_conv_way *const ways[] = {
     &vt_conv_way_transpose, &vt_conv_way_depthwise, &vt_conv_way_direct,
-    &vt_conv_way_patches,   &vt_conv_way_rows,
+    &vt_conv_way_patches,   &vt_conv_way_winograd,  &vt_conv_way_rows,
 };
 
 const struct vt_conv_way *const *vt_conv_ways(size_t *ret_n)
