@@ -20,6 +20,12 @@
 /* Floats between two planes of V or M beyond what they hold: planes a multiple of 4 KB apart would
  * compete for the same lines of the cache. */
 #define SKEW 16
+/* Output slices of a block at most: each block transforms two slices that another one has, too. */
+#define RANGE 16
+/* Output channels whose M is held. */
+#define CHUNK        128
+#define ROWS_MIN     32
+#define ROWS_SPILLED 192
 /* Of a core whose second-level cache is not known. */
 #define L2_BYTES (1024 * 1024)
 
@@ -40,13 +46,13 @@ const struct vt_winograd_kernel *vt_winograd_kernel_find(uint32_t features)
 
 void vt_winograd_weight_matrix(int64_t m, double ret_g[VT_WINOGRAD_EDGE_MAX][3])
 {
-    const double p4[] = {VT_WINOGRAD_4_P, VT_WINOGRAD_4_Q};
-    const double p6[] = {VT_WINOGRAD_6_P, VT_WINOGRAD_6_Q, VT_WINOGRAD_6_R};
-    const double *pairs = m == 4 ? p4 : p6;
+    static const double pairs[3][3] = {{1},
+                                       {VT_WINOGRAD_4_P, VT_WINOGRAD_4_Q},
+                                       {VT_WINOGRAD_6_P, VT_WINOGRAD_6_Q, VT_WINOGRAD_6_R}};
     double point[VT_WINOGRAD_EDGE_MAX] = {0};
     const int64_t points = m + 1;
     for (int64_t i = 1; i < points; i++) {
-        point[i] = i % 2 ? pairs[(i - 1) / 2] : -pairs[(i - 1) / 2];
+        point[i] = pairs[m / 2 - 1][(i - 1) / 2] * (i % 2 ? 1 : -1);
     }
     for (int64_t i = 0; i < points; i++) {
         double divisor = 1;
@@ -84,95 +90,101 @@ struct partition {
     int64_t tiles_x, slice_tiles;           /* in a row and in a slice of the output */
     int64_t sequences;                      /* that are cut into blocks of tiles each */
     int64_t positions, block, blocks;       /* tiles of a sequence, cut evenly */
-    int64_t range, ranges;                  /* output slices of an item, cuts of an image */
-    int64_t step;                           /* output slices of one product */
+    int64_t slices, range, ranges;          /* of the output, where the kernel has a depth */
     int64_t part, parts;                    /* panels of an item */
     int64_t chunk;                          /* panels whose M is held */
     int64_t v_row, v_plane, m_row, m_plane; /* floats */
 };
 
-static void cut_for_cache(struct partition *p)
+/* Tiles of a block whose V and M stay in the second-level cache. */
+static int64_t block_for_cache(const struct partition *p)
 {
     const size_t known = vt_topology()->l2_bytes;
     const int64_t floats = (int64_t)(known != 0 ? known : L2_BYTES) / (int64_t)sizeof(float);
+    const int64_t v = (p->range + p->taps - 1) * p->v_row, m = p->range * p->m_row;
+    return floats * 3 / 4 / (p->planes * (v + m));
+}
+
+static void cut_for_cache(struct partition *p)
+{
     const int64_t mr = p->kernel->mr, nr = p->kernel->nr;
-    const int64_t slots = p->taps;
-    p->chunk = min_i64(p->panels, max_i64(1, 128 / nr));
-    int64_t block = floats * 3 / 4 / (p->planes * (slots * p->ins + p->chunk * nr));
-    block = max_i64(block / mr * mr, 2 * mr);
+    p->ranges = div_up(p->slices, RANGE);
+    p->range = div_up(p->slices, p->ranges);
+    p->chunk = min_i64(p->panels, max_i64(1, CHUNK / nr));
+    p->m_row = p->chunk * nr;
+    int64_t block = block_for_cache(p);
+    if (p->range == 1) {
+        block = block / mr * mr;
+    }
+    if (block * p->range < ROWS_MIN) {
+        block = div_up(ROWS_SPILLED, p->range);
+    }
     p->blocks = div_up(p->positions, block);
 }
 
 static void cut_for_threads(struct partition *p, int64_t groups, uint32_t threads)
 {
     const int64_t wanted = threads == 1 ? 1 : (int64_t)threads * ITEMS_PER_THREAD;
-    const int64_t slices = p->range;
-    p->parts = p->ranges = 1;
-    for (;;) {
-        const int64_t items = groups * p->parts * p->sequences * p->ranges * p->blocks;
-        if (items >= wanted) {
-            break;
-        }
-        if (div_up(p->positions, p->blocks) >= 2 * (int64_t)p->kernel->mr) {
+    const int64_t mr = p->kernel->mr;
+    p->parts = 1;
+    while (groups * p->parts * p->sequences * p->ranges * p->blocks < wanted) {
+        const int64_t block = div_up(p->positions, p->blocks);
+        if (block > 1 && block * p->range >= 4 * mr) {
             p->blocks *= 2;
-        } else if (p->parts * 2 <= p->panels && p->ranges * 8 > slices) {
-            p->parts *= 2;
-        } else if (p->ranges * 8 <= slices) {
+        } else if (p->range >= 8 && block * p->range >= 4 * mr) {
             p->ranges *= 2;
+            p->range = div_up(p->slices, p->ranges);
+        } else if (p->parts * 2 <= p->panels) {
+            p->parts *= 2;
         } else {
             break;
         }
     }
+    p->block = div_up(p->positions, p->blocks);
+    p->blocks = div_up(p->positions, p->block);
+    p->ranges = div_up(p->slices, p->range);
     p->part = div_up(p->panels, p->parts);
     p->parts = div_up(p->panels, p->part);
     p->chunk = min_i64(p->chunk, p->part);
-    p->range = div_up(slices, p->ranges);
-    p->ranges = div_up(slices, p->range);
 }
 
 static void partition_init(struct partition *p, const struct vt_conv *conv, uint32_t threads)
 {
     memset(p, 0, sizeof(*p));
     p->kernel = vt_winograd_kernel_find(conv->features);
+    const int64_t lanes = p->kernel->lanes, nr = p->kernel->nr;
     p->m = conv->tile;
     p->edge = p->m + 2;
     p->planes = p->edge * p->edge;
     p->taps = conv->kernel[0];
     p->ins = conv->in_channels / conv->groups;
     p->outs = conv->out_channels / conv->groups;
-    p->panels = div_up(p->outs, p->kernel->nr);
+    p->panels = div_up(p->outs, nr);
     p->tiles_x = div_up(conv->out[2], p->m);
     p->slice_tiles = p->tiles_x * div_up(conv->out[1], p->m);
     if (p->taps == 1) { /* slices have nothing in common: all their tiles are one sequence */
-        p->sequences = p->range = 1;
+        p->sequences = p->slices = 1;
         p->positions = conv->batch * conv->out[0] * p->slice_tiles;
     } else {
         p->sequences = conv->batch;
-        p->range = conv->out[0];
+        p->slices = conv->out[0];
         p->positions = p->slice_tiles;
     }
+    p->v_row = div_up(p->ins, lanes) * lanes;
     cut_for_cache(p);
     cut_for_threads(p, conv->groups, threads);
-    p->block = div_up(p->positions, p->blocks);
-    p->blocks = div_up(p->positions, p->block);
-    /* Few tiles in a slice: several slices make one product, so that it has rows enough. */
-    p->step = min_i64(p->range, div_up(2 * (int64_t)p->kernel->mr, p->block));
-    if (p->taps == 1 || p->block >= (int64_t)p->kernel->mr) {
-        p->step = 1;
-    }
-    const int64_t lanes = p->kernel->lanes;
-    p->v_row = div_up(p->ins, lanes) * lanes;
-    p->v_plane = (p->step + p->taps - 1) * p->block * p->v_row + SKEW;
-    p->m_row = p->chunk * p->kernel->nr;
-    p->m_plane = p->step * p->block * p->m_row + SKEW;
+    p->m_row = p->chunk * nr;
+    p->v_plane = (p->range + p->taps - 1) * p->block * p->v_row + SKEW;
+    p->m_plane = p->range * p->block * p->m_row + SKEW;
 }
 
 struct job {
     const struct vt_conv *conv;
     const struct vt_conv_data *data;
     struct partition part;
-    const float *zeros; /* of all of an image's channels */
-    float *workspace;   /* V and M of each worker */
+    const float *zeros;                                          /* of all of an image's channels */
+    float *workspace;                                            /* V and M of each worker */
+    int64_t offset[VT_WINOGRAD_EDGE_MAX * VT_WINOGRAD_EDGE_MAX]; /* of a tile's pixels */
 };
 
 /* What an item is about. */
@@ -180,7 +192,7 @@ struct item {
     int64_t group, sequence;
     int64_t panel0, panel1;
     int64_t position0, tiles; /* of the block */
-    int64_t z0, z1;           /* output slices, where the kernel has a depth */
+    int64_t z0, slices;       /* of the output, where the kernel has a depth */
     float *v, *m;
 };
 
@@ -201,19 +213,21 @@ static struct place place_of(const struct job *job, const struct item *item, int
     return place;
 }
 
-/* Transforms tile t of the input slices that begins `depth` taps into output slice z. */
+/* Transforms the tile of the input that slice z of the output meets with its kernel's first tap;
+ * it stands behind the last slice where it is what later taps meet. */
 static void input_tile(const struct job *job, const struct item *item, int64_t t, int64_t z,
                        struct vt_winograd_input *in)
 {
     const struct vt_conv *conv = job->conv;
     const struct partition *p = &job->part;
     const struct place at = place_of(job, item, t, z);
+    const int64_t pixel_stride = conv->in_channels, row_stride = conv->in[2] * pixel_stride;
     const int64_t zi = at.z - conv->pad[0], y0 = at.y - conv->pad[1], x0 = at.x - conv->pad[2];
     const bool slice = zi >= 0 && zi < conv->in[0];
     const float *image = job->data->input + item->group * p->ins +
-                         (at.image * conv->in[0] + (slice ? zi : 0)) * conv->in[1] * in->row_stride;
+                         (at.image * conv->in[0] + (slice ? zi : 0)) * conv->in[1] * row_stride;
     if (slice && y0 >= 0 && x0 >= 0 && y0 + p->edge <= conv->in[1] && x0 + p->edge <= conv->in[2]) {
-        in->image = image + y0 * in->row_stride + x0 * in->pixel_stride;
+        in->image = image + y0 * row_stride + x0 * pixel_stride;
     } else {
         in->image = NULL;
         for (int64_t i = 0; i < p->edge; i++) {
@@ -221,39 +235,38 @@ static void input_tile(const struct job *job, const struct item *item, int64_t t
             const bool row = slice && y >= 0 && y < conv->in[1];
             for (int64_t j = 0; j < p->edge; j++) {
                 const int64_t x = x0 + j;
-                in->pixels[i * p->edge + j] =
-                    row && x >= 0 && x < conv->in[2]
-                        ? image + y * in->row_stride + x * in->pixel_stride
-                        : job->zeros;
+                in->pixels[i * p->edge + j] = row && x >= 0 && x < conv->in[2]
+                                                  ? image + y * row_stride + x * pixel_stride
+                                                  : job->zeros;
             }
         }
     }
-    p->kernel->input[p->m == 6](in);
+    p->kernel->input[p->m / 2 - 1](in);
 }
 
-/* Input slice number `slice` of an item's range, into slot `slot` of V. */
-static void input_slice(const struct job *job, const struct item *item, int64_t slice, int64_t slot)
+/* All of an item's V. */
+static void input_tiles(const struct job *job, const struct item *item)
 {
-    const struct vt_conv *conv = job->conv;
     const struct partition *p = &job->part;
     struct vt_winograd_input in;
-    in.row_stride = conv->in[2] * conv->in_channels;
-    in.pixel_stride = conv->in_channels;
+    in.offset = job->offset;
     in.channels = p->ins;
     in.v_stride = p->v_plane;
-    for (int64_t t = 0; t < item->tiles; t++) {
-        in.v = item->v + (slot * item->tiles + t) * p->v_row;
-        input_tile(job, item, t, slice, &in);
+    in.v = item->v;
+    for (int64_t i = 0; i < item->slices + p->taps - 1; i++) {
+        for (int64_t t = 0; t < item->tiles; t++) {
+            input_tile(job, item, t, item->z0 + i, &in);
+            in.v += p->v_row;
+        }
     }
 }
 
-/* M of panels [panel0, panel1) for `rows` rows of V, which begin at slot[tap] of V. */
-static void products(const struct job *job, const struct item *item, int64_t panel0, int64_t panel1,
-                     int64_t rows, const int64_t slot[VT_WINOGRAD_TAPS_MAX])
+/* M of panels [panel0, panel1). Later taps read V from a later slice on. */
+static void products(const struct job *job, const struct item *item, int64_t panel0, int64_t panel1)
 {
     const struct partition *p = &job->part;
     const int64_t nr = p->kernel->nr, panel_floats = p->taps * p->ins * nr;
-    const int64_t groups = div_up(rows, p->kernel->mr);
+    const int64_t rows = item->slices * item->tiles, groups = div_up(rows, p->kernel->mr);
     const float *weights = job->data->packed + item->group * job->conv->group_floats;
     struct vt_winograd_product product = {
         .k = p->ins, .taps = p->taps, .lda = p->v_row, .ldc = p->m_row};
@@ -270,7 +283,7 @@ static void products(const struct job *job, const struct item *item, int64_t pan
                 const int64_t n = div_up(rows - row, groups - g);
                 for (int64_t tap = 0; tap < p->taps; tap++) {
                     product.a[tap] =
-                        item->v + xi * p->v_plane + (slot[tap] * item->tiles + row) * p->v_row;
+                        item->v + xi * p->v_plane + (tap * item->tiles + row) * p->v_row;
                 }
                 product.c = item->m + xi * p->m_plane + row * p->m_row + (panel - panel0) * nr;
                 p->kernel->product(&product, (uint32_t)n);
@@ -281,9 +294,9 @@ static void products(const struct job *job, const struct item *item, int64_t pan
     }
 }
 
-/* Transforms M of panels [panel0, panel1) and `slices` output slices from z back. */
+/* Transforms M of panels [panel0, panel1) back. */
 static void output_tiles(const struct job *job, const struct item *item, int64_t panel0,
-                         int64_t panel1, int64_t z, int64_t slices)
+                         int64_t panel1)
 {
     const struct vt_conv *conv = job->conv;
     const struct partition *p = &job->part;
@@ -294,8 +307,9 @@ static void output_tiles(const struct job *job, const struct item *item, int64_t
                                      .channels = min_i64(p->outs, panel1 * nr) - panel0 * nr,
                                      .finish = &conv->finish};
     out.bias = job->data->bias != NULL ? job->data->bias + first : NULL;
-    for (int64_t row = 0; row < slices * item->tiles; row++) {
-        const struct place at = place_of(job, item, row % item->tiles, z + row / item->tiles);
+    for (int64_t row = 0; row < item->slices * item->tiles; row++) {
+        const struct place at =
+            place_of(job, item, row % item->tiles, item->z0 + row / item->tiles);
         const int64_t offset =
             ((at.image * conv->out[0] + at.z) * conv->out[1] + at.y) * out.row_stride +
             at.x * out.pixel_stride + first;
@@ -304,41 +318,7 @@ static void output_tiles(const struct job *job, const struct item *item, int64_t
         out.cols = min_i64(p->m, conv->out[2] - at.x);
         out.out = job->data->output + offset;
         out.residual = job->data->residual != NULL ? job->data->residual + offset : NULL;
-        p->kernel->output[p->m == 6](&out);
-    }
-}
-
-/* Moves the last slots of V, which the next step needs again, to the front. */
-static void keep_slots(const struct partition *p, const struct item *item)
-{
-    const int64_t slot = item->tiles * p->v_row;
-    for (int64_t xi = 0; xi < p->planes; xi++) {
-        float *plane = item->v + xi * p->v_plane;
-        memmove(plane, plane + p->step * slot, (size_t)((p->taps - 1) * slot) * sizeof(float));
-    }
-}
-
-/* Output slices [z, z + step): V gets the input slices that it lacks, M and the output follow. */
-static void step_compute(const struct job *job, const struct item *item, int64_t z)
-{
-    const struct partition *p = &job->part;
-    const int64_t slices = min_i64(p->step, item->z1 - z);
-    const int64_t have = z > item->z0 ? p->taps - 1 : 0;
-    int64_t slot[VT_WINOGRAD_TAPS_MAX];
-    if (have > 0 && p->step > 1) {
-        keep_slots(p, item);
-    }
-    /* One slice a step: V is a ring. Input slice i of the range is what tap i - z reads. */
-    for (int64_t i = have; i < slices + p->taps - 1; i++) {
-        input_slice(job, item, z + i, p->step > 1 ? i : (z + i - item->z0) % p->taps);
-    }
-    for (int64_t tap = 0; tap < p->taps; tap++) {
-        slot[tap] = p->step > 1 ? tap : (z + tap - item->z0) % p->taps;
-    }
-    for (int64_t panel = item->panel0; panel < item->panel1; panel += p->chunk) {
-        const int64_t end = min_i64(panel + p->chunk, item->panel1);
-        products(job, item, panel, end, slices * item->tiles, slot);
-        output_tiles(job, item, panel, end, z, slices);
+        p->kernel->output[p->m / 2 - 1](&out);
     }
 }
 
@@ -363,9 +343,12 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         item.position0 = block * p->block;
         item.tiles = min_i64(p->block, p->positions - item.position0);
         item.z0 = range * p->range;
-        item.z1 = p->taps == 1 ? 1 : min_i64(item.z0 + p->range, job->conv->out[0]);
-        for (int64_t z = item.z0; z < item.z1; z += p->step) {
-            step_compute(job, &item, z);
+        item.slices = min_i64(p->range, p->slices - item.z0);
+        input_tiles(job, &item);
+        for (int64_t panel = item.panel0; panel < item.panel1; panel += p->chunk) {
+            const int64_t chunk_end = min_i64(panel + p->chunk, item.panel1);
+            products(job, &item, panel, chunk_end);
+            output_tiles(job, &item, panel, chunk_end);
         }
     }
 }
@@ -384,6 +367,9 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
     const struct partition *p = &job.part;
     memset(workspace, 0, (size_t)zero_floats(p) * sizeof(float));
     job.workspace = (float *)workspace + zero_floats(p);
+    for (int64_t i = 0; i < p->planes; i++) {
+        job.offset[i] = (i / p->edge * conv->in[2] + i % p->edge) * conv->in_channels;
+    }
     vt_pool_run(pool, conv->groups * p->parts * p->sequences * p->ranges * p->blocks, 1, run_items,
                 &job);
 }

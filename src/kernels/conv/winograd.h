@@ -13,8 +13,9 @@
  *     B^T  row of p: coefficients, from x^0, of the product of (x - q) over the other points q;
  *          of infinity: those of the product over all points
  *
- * The points are 0 and pairs ±p; their squares and products are exact in fp32. Those of F(4,3) were
- * found by searching multiples of 1/16 for the least RMS error: a third of the error of 0, ±1, ±2.
+ * The points are 0 and pairs ±p, for F(2,3) ±1; their squares and products are exact in fp32. Those
+ * of F(4,3) were found by searching multiples of 1/16 for the least RMS error: a third of the error
+ * of 0, ±1, ±2.
  */
 #ifndef VT_KERNELS_CONV_WINOGRAD_H
 #define VT_KERNELS_CONV_WINOGRAD_H
@@ -36,9 +37,9 @@ void vt_winograd_weight_matrix(int64_t m, double ret_g[VT_WINOGRAD_EDGE_MAX][3])
 
 /* One tile of (m + 2)² pixels: v[xi][channel] = (B^T d B)[xi]. */
 struct vt_winograd_input {
-    /* Inside the image: the first pixel. */
+    /* Inside the image: the first pixel, and how far behind it each pixel is. */
     const float *image;
-    int64_t row_stride, pixel_stride;
+    const int64_t *offset;
     /* Over an edge: image is NULL and every pixel is here, those outside as zeros. */
     const float *pixels[VT_WINOGRAD_EDGE_MAX * VT_WINOGRAD_EDGE_MAX];
     int64_t channels;
@@ -73,8 +74,8 @@ struct vt_winograd_product {
 
 struct vt_winograd_kernel {
     uint32_t lanes, mr, nr;
-    void (*input[2])(const struct vt_winograd_input *input); /* of F(4,3) and F(6,3) */
-    void (*output[2])(const struct vt_winograd_output *output);
+    void (*input[3])(const struct vt_winograd_input *input); /* of m = 2, 4, 6 */
+    void (*output[3])(const struct vt_winograd_output *output);
     void (*product)(const struct vt_winograd_product *product, uint32_t rows);
 };
 

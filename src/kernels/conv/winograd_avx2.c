@@ -10,10 +10,9 @@ typedef __m256 vt_vec;
 #define VT_WINO_FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define VT_WINO_SPLAT(x)     _mm256_set1_ps(x)
 /* The operand that comes second survives a NaN in either. */
-#define VT_WINO_RELU(x)             _mm256_max_ps(_mm256_setzero_ps(), x)
-#define VT_WINO_LOAD_PART(p, n)     _mm256_maskload_ps(p, part_mask(n))
-#define VT_WINO_STORE_PART(p, n, v) _mm256_maskstore_ps(p, part_mask(n), v)
-#define VT_WINO_KERNEL              vt_f32_winograd__avx2
+#define VT_WINO_MAX(x, low)     _mm256_max_ps(low, x)
+#define VT_WINO_LOAD_PART(p, n) _mm256_maskload_ps(p, part_mask(n))
+#define VT_WINO_KERNEL          vt_f32_winograd__avx2
 
 static inline __m256i part_mask(int64_t n)
 {

@@ -10,10 +10,9 @@ typedef __m512 vt_vec;
 #define VT_WINO_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define VT_WINO_SPLAT(x)     _mm512_set1_ps(x)
 /* The operand that comes second survives a NaN in either. */
-#define VT_WINO_RELU(x)             _mm512_max_ps(_mm512_setzero_ps(), x)
-#define VT_WINO_LOAD_PART(p, n)     _mm512_maskz_loadu_ps(part_mask(n), p)
-#define VT_WINO_STORE_PART(p, n, v) _mm512_mask_storeu_ps(p, part_mask(n), v)
-#define VT_WINO_KERNEL              vt_f32_winograd__avx512
+#define VT_WINO_MAX(x, low)     _mm512_max_ps(low, x)
+#define VT_WINO_LOAD_PART(p, n) _mm512_maskz_loadu_ps(part_mask(n), p)
+#define VT_WINO_KERNEL          vt_f32_winograd__avx512
 
 static inline __mmask16 part_mask(int64_t n)
 {
