@@ -23,9 +23,10 @@
 /* Output slices of a block at most: each block transforms two slices that another one has, too. */
 #define RANGE 16
 /* Output channels whose M is held. */
-#define CHUNK        128
-#define ROWS_MIN     32
-#define ROWS_SPILLED 192
+#define CHUNK 128
+/* Rows of a product at least, where there are as many: weights pass by once for so many. */
+#define ROWS_MIN       36
+#define ROWS_MIN_DEPTH 64
 /* Of a core whose second-level cache is not known. */
 #define L2_BYTES (1024 * 1024)
 
@@ -96,28 +97,26 @@ struct partition {
     int64_t v_row, v_plane, m_row, m_plane; /* floats */
 };
 
-/* Tiles of a block whose V and M stay in the second-level cache. */
-static int64_t block_for_cache(const struct partition *p)
+static int64_t l2_bytes(void)
 {
     const size_t known = vt_topology()->l2_bytes;
-    const int64_t floats = (int64_t)(known != 0 ? known : L2_BYTES) / (int64_t)sizeof(float);
-    const int64_t v = (p->range + p->taps - 1) * p->v_row, m = p->range * p->m_row;
-    return floats * 3 / 4 / (p->planes * (v + m));
+    return known != 0 ? (int64_t)known : L2_BYTES;
 }
 
+/* Blocks whose V and M take a quarter of the second-level cache, beside weights, input and output;
+ * but not so small that the weights would have to come too often. */
 static void cut_for_cache(struct partition *p)
 {
     const int64_t mr = p->kernel->mr, nr = p->kernel->nr;
     p->ranges = div_up(p->slices, RANGE);
     p->range = div_up(p->slices, p->ranges);
     p->chunk = min_i64(p->panels, max_i64(1, CHUNK / nr));
-    p->m_row = p->chunk * nr;
-    int64_t block = block_for_cache(p);
+    const int64_t v = (p->range + p->taps - 1) * p->v_row, m = p->range * p->chunk * nr;
+    const int64_t rows_min = p->taps == 1 ? ROWS_MIN : ROWS_MIN_DEPTH;
+    int64_t block = l2_bytes() / 4 / (int64_t)sizeof(float) / (p->planes * (v + m));
+    block = max_i64(block, div_up(rows_min, p->range));
     if (p->range == 1) {
         block = block / mr * mr;
-    }
-    if (block * p->range < ROWS_MIN) {
-        block = div_up(ROWS_SPILLED, p->range);
     }
     p->blocks = div_up(p->positions, block);
 }
@@ -270,14 +269,16 @@ static void products(const struct job *job, const struct item *item, int64_t pan
     const float *weights = job->data->packed + item->group * job->conv->group_floats;
     struct vt_winograd_product product = {
         .k = p->ins, .taps = p->taps, .lda = p->v_row, .ldc = p->m_row};
+    product.next_step = div_up(nr, min_i64(groups, 8));
     for (int64_t xi = 0; xi < p->planes; xi++) {
         for (int64_t panel = panel0; panel < panel1; panel++) {
             product.b = weights + (xi * p->panels + panel) * panel_floats;
-            /* The next panel of weights is asked for while the first rows are computed. */
+            /* While a panel of weights is used, the next one is fetched, a part by each group of
+             * rows. Behind the last one there is nothing: it is asked for itself again. */
             product.next = panel + 1 < panel1 ? product.b + panel_floats
                            : xi + 1 < p->planes
                                ? weights + ((xi + 1) * p->panels + panel0) * panel_floats
-                               : NULL;
+                               : product.b;
             int64_t row = 0;
             for (int64_t g = 0; g < groups; g++) {
                 const int64_t n = div_up(rows - row, groups - g);
@@ -287,7 +288,7 @@ static void products(const struct job *job, const struct item *item, int64_t pan
                 }
                 product.c = item->m + xi * p->m_plane + row * p->m_row + (panel - panel0) * nr;
                 p->kernel->product(&product, (uint32_t)n);
-                product.next = NULL;
+                product.next += p->taps * p->ins * product.next_step;
                 row += n;
             }
         }
@@ -381,23 +382,88 @@ static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
     return (size_t)(zero_floats(&p) + threads * p.planes * (p.v_plane + p.m_plane)) * sizeof(float);
 }
 
-/* The tile, 0 where the convolution is none for this way or another is faster. */
-static int64_t choose_tile(const struct vt_conv *conv)
+static bool is_possible(const struct vt_conv *conv)
 {
     if (!conv->channels_last || conv->transposed || conv->kernel[1] != 3 || conv->kernel[2] != 3 ||
         (conv->kernel[0] != 1 && conv->kernel[0] != 3)) {
-        return 0;
-    }
-    if (conv->batch == 0 || conv->in_channels == 0 || conv->out_channels == 0 ||
-        conv_volume(conv->out) == 0) {
-        return 0;
+        return false;
     }
     for (int i = 0; i < VT_CONV_DIMS; i++) {
         if (conv->stride[i] != 1 || conv->dilation[i] != 1) {
-            return 0;
+            return false;
         }
     }
-    return 4;
+    return conv->batch > 0 && conv->in_channels > 0 && conv->out_channels > 0 &&
+           conv_volume(conv->out) > 0;
+}
+
+/*
+ * The rule by which F(2,3), F(4,3), F(6,3) or none of them is chosen: an estimate of the cycles of
+ * one core, in double because it need not be exact.
+ *
+ *  - The product takes a multiply-add a lane in each of two units, and as many cycles as STEPS
+ * steps of k for every tile of it.
+ *  - Weights that do not fit the second-level cache pass by for every block, at WEIGHT_BYTES a
+ *    cycle; the product waits if that takes longer.
+ *  - The transforms take TRANSFORM cycles a vector of V or M, those of F(6,3) half as many again.
+ *  - The product over rows that Winograd has to beat reaches three quarters of its peak.
+ *  - F(6,3) loses two bits more to rounding: it has to be a tenth faster.
+ *
+ * Measured on a Xeon with AVX-512 and 2 MB of second-level cache: F(2,3) for 512 channels of 7x7 at
+ * batch 1, F(6,3) for maps from about 60x60 on, F(4,3) in between.
+ */
+#define STEPS        8
+#define WEIGHT_BYTES 8
+#define TRANSFORM    5
+/* Input channels of a group: other ways are made for smaller ones. */
+#define GROUP_MIN 16
+
+static double winograd_cycles(const struct vt_conv *conv, int64_t m)
+{
+    struct vt_conv with = *conv;
+    struct partition p;
+    with.tile = m;
+    partition_init(&p, &with, 1);
+    const double lanes = p.kernel->lanes, nr = p.kernel->nr;
+    const double groups = (double)conv->groups, panels = (double)p.panels;
+    const double slices = p.taps == 1 ? 1 : (double)p.slices;
+    const double rows = (double)p.positions * (double)p.sequences * slices * groups;
+    const double steps = (double)(p.ins * p.taps), planes = (double)p.planes;
+    const double product = rows * planes * panels * nr * (steps + STEPS) / (2 * lanes);
+    const double bytes = planes * steps * panels * nr * (double)sizeof(float);
+    const double passes = groups * (double)(p.blocks * p.sequences * p.ranges);
+    const double weights = bytes > (double)l2_bytes() / 2 ? passes * bytes / WEIGHT_BYTES : 0;
+    const double vectors = rows * planes * ((double)p.v_row + panels * nr) / lanes;
+    const double cycles =
+        (product > weights ? product : weights) + vectors * (m == 6 ? 1.5 * TRANSFORM : TRANSFORM);
+    return m == 6 ? 1.1 * cycles : cycles;
+}
+
+static double rows_cycles(const struct vt_conv *conv)
+{
+    const struct vt_winograd_kernel *kernel = vt_winograd_kernel_find(conv->features);
+    const int64_t nr = kernel->nr, outs = div_up(conv->out_channels / conv->groups, nr) * nr;
+    const double outputs =
+        (double)conv->batch * (double)conv_volume(conv->out) * (double)(outs * conv->groups);
+    return outputs * (double)(conv_depth(conv) + STEPS) / (2 * (double)kernel->lanes) / 0.75;
+}
+
+/* 2, 4 or 6; 0 where the convolution is none for this way or another is faster. */
+static int64_t choose_tile(const struct vt_conv *conv)
+{
+    int64_t tile = 0;
+    if (!is_possible(conv) || (conv->groups > 1 && conv->in_channels / conv->groups < GROUP_MIN)) {
+        return 0;
+    }
+    double least = rows_cycles(conv);
+    for (int64_t m = 2; m <= 6; m += 2) {
+        const double cycles = winograd_cycles(conv, m);
+        if (cycles < least) {
+            least = cycles;
+            tile = m;
+        }
+    }
+    return tile;
 }
 
 static bool fits(const struct vt_conv *conv)

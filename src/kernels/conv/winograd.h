@@ -66,8 +66,10 @@ struct vt_winograd_product {
     int64_t k, taps;
     const float *a[VT_WINOGRAD_TAPS_MAX];
     int64_t lda;
-    const float *b;    /* [taps][k][nr] */
-    const float *next; /* taps · k · nr floats or more that are needed soon, or NULL */
+    const float *b; /* [taps][k][nr] */
+    /* Of each step of k that many floats from here are fetched into the second-level cache. */
+    const float *next;
+    int64_t next_step;
     float *c;
     int64_t ldc;
 };
