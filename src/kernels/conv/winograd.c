@@ -406,7 +406,8 @@ static bool is_possible(const struct vt_conv *conv)
  *  - Weights that do not fit the second-level cache pass by for every block, at WEIGHT_BYTES a
  *    cycle; the product waits if that takes longer.
  *  - The transforms take TRANSFORM cycles a vector of V or M, those of F(6,3) half as many again.
- *  - The product over rows that Winograd has to beat reaches three quarters of its peak.
+ *  - The product over rows that Winograd has to beat reaches three quarters of its peak, and takes
+ * a cycle to pack an element of a patch.
  *  - F(6,3) loses two bits more to rounding: it has to be a tenth faster.
  *
  * Measured on a Xeon with AVX-512 and 2 MB of second-level cache: F(2,3) for 512 channels of 7x7 at
@@ -444,8 +445,9 @@ static double rows_cycles(const struct vt_conv *conv)
     const struct vt_winograd_kernel *kernel = vt_winograd_kernel_find(conv->features);
     const int64_t nr = kernel->nr, outs = div_up(conv->out_channels / conv->groups, nr) * nr;
     const double outputs =
-        (double)conv->batch * (double)conv_volume(conv->out) * (double)(outs * conv->groups);
-    return outputs * (double)(conv_depth(conv) + STEPS) / (2 * (double)kernel->lanes) / 0.75;
+        (double)conv->batch * (double)conv_volume(conv->out) * (double)conv->groups;
+    const double product = (double)(outs * (conv_depth(conv) + STEPS)) / (2.0 * kernel->lanes);
+    return outputs * (product / 0.75 + (double)conv_depth(conv));
 }
 
 /* 2, 4 or 6; 0 where the convolution is none for this way or another is faster. */
@@ -474,7 +476,9 @@ static bool fits(const struct vt_conv *conv)
 static void init(struct vt_conv *conv)
 {
     const int64_t nr = vt_winograd_kernel_find(conv->features)->nr;
-    conv->tile = choose_tile(conv);
+    if (conv->tile == 0) { /* else somebody has measured */
+        conv->tile = choose_tile(conv);
+    }
     conv->group_floats = (conv->tile + 2) * (conv->tile + 2) * conv->kernel[0] *
                          (conv->in_channels / conv->groups) *
                          div_up(conv->out_channels / conv->groups, nr) * nr;
