@@ -30,7 +30,7 @@
 #define ROWS_MIN       36
 #define ROWS_MIN_DEPTH 64
 /* Of a core whose second-level cache is not known. */
-#define L2_BYTES (1024 * 1024)
+#define L2_BYTES 1048576
 
 const struct vt_winograd_kernel *vt_winograd_kernel_find(uint32_t features)
 {
