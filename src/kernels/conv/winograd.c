@@ -22,13 +22,15 @@
 #define SKEW 16
 /* Output slices of a block at most: each block transforms two slices that another one has, too. */
 #define RANGE 16
+/* Output channels that an item has at least if they are cut. */
+#define PART_MIN 64
 /* Output channels whose M is held. */
 #define CHUNK 128
 /* Rows of a product at least, where there are as many: weights pass by once for so many. */
 #define ROWS_MIN       36
 #define ROWS_MIN_DEPTH 64
 /* Of a core whose second-level cache is not known. */
-#define L2_BYTES (1024 * 1024)
+#define L2_BYTES 1048576
 
 const struct vt_winograd_kernel *vt_winograd_kernel_find(uint32_t features)
 {
@@ -121,19 +123,25 @@ static void cut_for_cache(struct partition *p)
     p->blocks = div_up(p->positions, block);
 }
 
+/* Cuts further until every thread gets some items. Cutting output channels comes last, since each
+ * part transforms the same tiles again. */
 static void cut_for_threads(struct partition *p, int64_t groups, uint32_t threads)
 {
     const int64_t wanted = threads == 1 ? 1 : (int64_t)threads * ITEMS_PER_THREAD;
-    const int64_t mr = p->kernel->mr;
+    const int64_t mr = p->kernel->mr, part_min = max_i64(1, PART_MIN / p->kernel->nr);
     p->parts = 1;
-    while (groups * p->parts * p->sequences * p->ranges * p->blocks < wanted) {
+    for (;;) {
+        const int64_t items = groups * p->parts * p->sequences * p->ranges * p->blocks;
         const int64_t block = div_up(p->positions, p->blocks);
+        if (items >= wanted) {
+            break;
+        }
         if (block > 1 && block * p->range >= 4 * mr) {
             p->blocks *= 2;
         } else if (p->range >= 8 && block * p->range >= 4 * mr) {
             p->ranges *= 2;
             p->range = div_up(p->slices, p->ranges);
-        } else if (p->parts * 2 <= p->panels) {
+        } else if (items < wanted / 2 && p->panels >= 2 * p->parts * part_min) {
             p->parts *= 2;
         } else {
             break;
@@ -530,5 +538,5 @@ static void pack(const struct vt_conv *conv, const float *weights, const float *
     }
 }
 
-const struct vt_conv_way vt_conv_way_winograd = {"winograd", false,           fits, init,
-                                                 pack,       workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_winograd = {
+    "winograd", false, fits, init, pack, workspace_bytes, run, .can = is_possible, .tiles = {2, 4, 6}};
