@@ -14,7 +14,7 @@ static const struct vt_conv_way *const ways[] = {
     /* Channels last. */
     &vt_conv_way_upsample,
     &vt_conv_way_depthwise_last,
-    &vt_conv_way_grouped,
+    &vt_conv_way_direct_last,
     &vt_conv_way_rows,
 };
 

@@ -8,6 +8,9 @@
 
 #include "kernels/gemm/gemm.h"
 
+/* Outputs of a depthwise tile. */
+#define VT_CONV_DEPTHWISE_OUTPUTS 6
+
 /* One tap of the kernel: where its inputs stand, in floats, and which of the weights it takes. */
 struct vt_conv_tap {
     int64_t x, w;
@@ -28,21 +31,26 @@ struct vt_conv_tile {
 };
 typedef void (*vt_conv_tile_func)(const struct vt_conv_tile *tile, uint32_t outputs);
 
-/* A channel of a depthwise convolution has nothing to do with its neighbours: pointers instead. */
+/* All channels of a few neighbouring outputs of a depthwise convolution. */
 struct vt_conv_depthwise_tile {
-    const float *const *x; /* [tap][VT_CONV_DEPTHWISE_OUTPUTS]: channel 0 under the tap */
+    /* The pixel under tap t of output q is x + taps[t].x + q * x_step; or, where taps is NULL,
+     * table[t * VT_CONV_DEPTHWISE_OUTPUTS + q]. Exactly VT_CONV_DEPTHWISE_OUTPUTS are read. */
+    const struct vt_conv_tap *taps;
+    const float *x;
+    int64_t x_step;
+    const float *const *table;
     int64_t n_taps;
     const float *w; /* [tap][channels] */
     int64_t channels, multiplier;
     const float *bias;     /* or NULL */
     const float *residual; /* or NULL */
     float *y;
+    int64_t output[VT_CONV_DEPTHWISE_OUTPUTS]; /* where each is, in pixels of y and residual */
     const struct vt_gemm_finish *finish;
 };
+/* Stores the first `outputs`. */
 typedef void (*vt_conv_depthwise_func)(const struct vt_conv_depthwise_tile *tile, uint32_t outputs);
 
-/* Outputs of a depthwise tile. */
-#define VT_CONV_DEPTHWISE_OUTPUTS 6
 /* Over all kernels. */
 #define VT_CONV_TILE_OUTPUTS_MAX 14
 

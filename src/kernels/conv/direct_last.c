@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels-last convolution in few channels a group.
+ * Channels-last convolution without a matrix product: for few channels a group, and for kernels
+ * that Winograd's transform does not suit.
  *
  * A unit, one group or the groups that share a vector, is carried through some rows of outputs
  * before the next. The rows of input that an output row needs are copied, only the unit's channels
  * of them, into a ring with zeros at both ends: read in place they would lie so many bytes apart
  * that they fall into a few sets of the first-level cache. The micro-kernels then find every tap of
- * neighbouring outputs at a fixed step, and taps above or below the image are left out.
+ * neighbouring outputs at a fixed step, and taps above or below the image are left out. Where the
+ * weights of a unit are large, the ring holds the input of several rows of outputs, and each block
+ * of output channels is carried through them before the next.
  */
 #include <string.h>
 
 #include "kernels/conv/tiles.h"
 #include "kernels/conv/ways.h"
 
-/* Beyond this many output channels a group the matrix product over rows is as good. */
-#define GROUPED_CHANNELS 64
-/* Bounds of a worker's ring; beyond the lower one rows are not kept for the next row of outputs. */
+/* Bounds of a worker's ring; beyond the lower one rows are not kept for the next row of outputs,
+ * nor held for several. */
 #define RING_FLOATS     (INT64_C(1) << 22)
-#define RING_FEW_FLOATS (INT64_C(1) << 16)
+#define RING_FEW_FLOATS (INT64_C(1) << 17)
+/* Weights of a unit that may be read anew for every row of outputs. */
+#define WEIGHT_FLOATS (INT64_C(1) << 17)
 /* Input of the rows that all units are carried through. */
 #define CHUNK_BYTES (INT64_C(1) << 19)
 
@@ -104,6 +108,7 @@ struct ring {
     int64_t pixels;       /* of a row, with what is outside */
     int64_t planes, rows; /* kept, and rows of each plane; 0: one for each tap */
     int64_t row_floats;
+    int64_t outputs; /* rows of outputs whose input it holds */
 };
 
 static void ring_of(const struct vt_conv *conv, const struct vt_conv_tiles *tiles, struct ring *ret)
@@ -117,9 +122,17 @@ static void ring_of(const struct vt_conv *conv, const struct vt_conv_tiles *tile
     ret->row_floats = ret->width * ret->pixels;
     ret->planes = depth;
     ret->rows = height;
+    ret->outputs = 1;
+    const double plane_row = (double)depth * (double)ret->row_floats;
     if ((depth != conv->kernel[0] || height != conv->kernel[1]) &&
-        (double)depth * (double)height * (double)ret->row_floats > (double)RING_FEW_FLOATS) {
+        plane_row * (double)height > (double)RING_FEW_FLOATS) {
         ret->planes = ret->rows = 0;
+    } else if (conv->group_floats > WEIGHT_FLOATS) {
+        while (ret->outputs < conv->out[1] &&
+               plane_row * (double)(ret->rows + conv->stride[1]) < (double)RING_FEW_FLOATS) {
+            ret->rows += conv->stride[1];
+            ret->outputs++;
+        }
     }
 }
 
@@ -132,14 +145,13 @@ static int64_t rows_kept(const struct vt_conv *conv, const struct ring *ring)
 static bool fits(const struct vt_conv *conv)
 {
     struct ring ring;
-    double floats;
-    if (!conv->channels_last || conv->transposed || conv->groups < 2 || conv->in_channels < 1 ||
-        conv->out_channels / conv->groups > GROUPED_CHANNELS || conv_volume(conv->out) < 1) {
+    if (!conv->channels_last || conv->transposed || conv->in_channels < 1 ||
+        conv_volume(conv->out) < 1 || (conv->groups == 1 && conv_volume(conv->kernel) == 1)) {
         return false;
     }
     ring_of(conv, vt_conv_tiles_find(conv->features), &ring);
-    floats = (double)ring.width * (double)ring.pixels;
-    return floats * (double)rows_kept(conv, &ring) < (double)RING_FLOATS &&
+    return (double)ring.width * (double)ring.pixels * (double)rows_kept(conv, &ring) <
+               (double)RING_FLOATS &&
            conv_volume(conv->kernel) < RING_FLOATS;
 }
 
@@ -199,11 +211,11 @@ struct job {
     struct ring ring;
     char *workspace;
     size_t worker_bytes;
-    int64_t rows;            /* of outputs, over all images */
-    int64_t units;           /* of channels */
-    int64_t blocks_per_unit; /* of output channels */
-    int64_t parts;           /* into which the units are cut */
-    int64_t chunk_rows;      /* that a unit is carried through before the next */
+    int64_t rows;   /* of outputs, over all images */
+    int64_t blocks; /* of output channels */
+    int64_t blocks_per_unit;
+    int64_t parts;      /* into which the blocks are cut */
+    int64_t chunk_rows; /* that a unit is carried through before the next */
 };
 
 /* A worker's. */
@@ -317,19 +329,21 @@ static void row_run(const struct job *job, const struct block *b, int64_t row, i
     }
 }
 
-static void unit_run(const struct job *job, int64_t unit, int64_t row, int64_t n,
+/* Blocks [begin, end) of one unit through n rows of outputs. */
+static void unit_run(const struct job *job, int64_t begin, int64_t end, int64_t row, int64_t n,
                      const struct scratch *s)
 {
     for (int64_t i = 0; i < rows_kept(job->conv, &job->ring); i++) {
         s->kept[i] = -1;
     }
-    for (int64_t end = row + n; row < end; row++) {
-        int64_t n_taps = 0;
-        for (int64_t i = 0; i < job->blocks_per_unit; i++) {
+    for (int64_t last = row + n; row < last; row += n) {
+        n = min_i64(job->ring.outputs, last - row);
+        for (int64_t i = begin; i < end; i++) {
             struct block b;
-            block_of(job->conv, job->tiles, unit * job->blocks_per_unit + i, &b);
-            n_taps = i == 0 ? gather_rows(job, &b, row, s) : n_taps;
-            row_run(job, &b, row, n_taps, s);
+            block_of(job->conv, job->tiles, i, &b);
+            for (int64_t r = row; r < row + n; r++) {
+                row_run(job, &b, r, gather_rows(job, &b, r, s), s);
+            }
         }
     }
 }
@@ -347,9 +361,12 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     while (begin < end) {
         const int64_t part = begin / job->rows, row = begin % job->rows;
         const int64_t n = min_i64(min_i64(job->rows - row, end - begin), job->chunk_rows);
-        for (int64_t i = part * job->units / job->parts; i < (part + 1) * job->units / job->parts;
-             i++) {
-            unit_run(job, i, row, n, &s);
+        const int64_t last = (part + 1) * job->blocks / job->parts;
+        for (int64_t i = part * job->blocks / job->parts; i < last;) {
+            const int64_t next =
+                min_i64((i / job->blocks_per_unit + 1) * job->blocks_per_unit, last);
+            unit_run(job, i, next, row, n, &s);
+            i = next;
         }
         begin += n;
     }
@@ -366,15 +383,17 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
                       .rows = conv->batch * conv->out[0] * conv->out[1]};
     const int64_t threads = vt_pool_threads(pool), wanted = threads > 1 ? 4 * threads : 1;
     const int64_t row_bytes = conv->in[2] * conv->in_channels * conv->stride[1] * 4;
-    const int64_t blocks = blocks_of(conv, job.tiles);
     ring_of(conv, job.tiles, &job.ring);
-    job.units = rotates(conv, job.tiles) > 0 ? blocks : conv->groups;
-    job.blocks_per_unit = blocks / job.units;
-    job.parts = min_i64(job.units, div_up(wanted, job.rows));
-    job.chunk_rows = 1 + CHUNK_BYTES / (row_bytes + 1);
+    job.blocks = blocks_of(conv, job.tiles);
+    job.blocks_per_unit = rotates(conv, job.tiles) > 0 ? 1 : job.blocks / conv->groups;
+    job.chunk_rows =
+        job.blocks_per_unit == job.blocks ? job.rows : 1 + CHUNK_BYTES / (row_bytes + 1);
+    /* Threads share out rows, or channels where there is more to read of weights than of input. */
+    job.parts =
+        min_i64(job.blocks, conv->group_floats > WEIGHT_FLOATS ? wanted : div_up(wanted, job.rows));
     const int64_t items = job.rows * job.parts;
     vt_pool_run(pool, items, min_i64(div_up(items, wanted), job.chunk_rows), run_items, &job);
 }
 
-const struct vt_conv_way vt_conv_way_grouped = {"grouped", false,           fits, init,
-                                                pack,      workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_direct_last = {"direct last", false,           fits, init,
+                                                    pack,          workspace_bytes, run};
