@@ -84,6 +84,12 @@ VT_INLINE vt_vec vec_min(vt_vec a, vt_vec b)
     return vec_choose(a > b, a, b);
 }
 
+/* A NaN of either stays one. */
+VT_INLINE vt_vec vec_max_nan(vt_vec a, vt_vec b)
+{
+    return vec_choose((a < b) | (b != b), a, b);
+}
+
 VT_INLINE vt_vec vec_sqrt(vt_vec a)
 {
     for (int i = 0; i < VT_VL; i++) {
@@ -131,6 +137,12 @@ VT_INLINE vt_vec vec_min(vt_vec a, vt_vec b)
     return _mm512_min_ps(b, a);
 }
 
+/* Both orders, since each keeps one operand's NaN: a NaN stays one, whatever is or-ed to it. */
+VT_INLINE vt_vec vec_max_nan(vt_vec a, vt_vec b)
+{
+    return _mm512_or_ps(_mm512_max_ps(b, a), _mm512_max_ps(a, b));
+}
+
 VT_INLINE vt_vec vec_sqrt(vt_vec a)
 {
     return _mm512_sqrt_ps(a);
@@ -166,6 +178,12 @@ VT_INLINE vt_vec vec_max(vt_vec a, vt_vec b)
 VT_INLINE vt_vec vec_min(vt_vec a, vt_vec b)
 {
     return _mm256_min_ps(b, a);
+}
+
+/* Both orders, since each keeps one operand's NaN: a NaN stays one, whatever is or-ed to it. */
+VT_INLINE vt_vec vec_max_nan(vt_vec a, vt_vec b)
+{
+    return _mm256_or_ps(_mm256_max_ps(b, a), _mm256_max_ps(a, b));
 }
 
 VT_INLINE vt_vec vec_sqrt(vt_vec a)
