@@ -60,14 +60,26 @@ size_t vt_norm_last_workspace_bytes(const struct vt_norm_last *norm)
            (size_t)(norm->batch * norm->channels) * 3 * sizeof(float);
 }
 
-/* Joins the moments of `rows` more rows, taken about `shift`, to those of `done` rows. Source:
- * T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm, 1979. */
-static void join(double done, double rows, double shift, double sum, double squares, double *mean,
-                 double *total)
+/* How many rows join how many: what that needs, worked out once for all channels. */
+struct weights {
+    double each;  /* 1 / rows */
+    double part;  /* of the new rows among all */
+    double cross; /* product of both numbers over their sum */
+};
+
+static struct weights weights_of(double done, double rows)
 {
-    const double d = sum / rows, other = shift + d, gap = other - *mean;
-    *total += squares - d * sum + gap * gap * done * rows / (done + rows);
-    *mean += gap * rows / (done + rows);
+    return (struct weights){1 / rows, rows / (done + rows), done * rows / (done + rows)};
+}
+
+/* Joins the moments of more rows, taken about `shift`, to those that are there. Source: T. F. Chan,
+ * G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm, 1979. */
+static inline void join(const struct weights *w, double shift, double sum, double squares,
+                        double *mean, double *total)
+{
+    const double d = sum * w->each, gap = shift + d - *mean;
+    *total += squares - d * sum + gap * gap * w->cross;
+    *mean += gap * w->part;
 }
 
 /* Statistics of one chunk. The shift is the mean so far, at first that of a few rows. */
@@ -96,9 +108,9 @@ static void chunk_moments(const struct job *job, int64_t item)
     for (int64_t row = begin; row < end; row += block_rows(norm)) {
         const int64_t rows = min_i64(block_rows(norm), end - row);
         job->way->moments(x + row * channels, rows, channels, shift, sum, square);
+        const struct weights w = weights_of((double)(row - begin), (double)rows);
         for (int64_t c = 0; c < channels; c++) {
-            join((double)(row - begin), (double)rows, (double)shift[c], (double)sum[c],
-                 (double)square[c], &mean[c], &squares[c]);
+            join(&w, (double)shift[c], (double)sum[c], (double)square[c], &mean[c], &squares[c]);
             shift[c] = (float)mean[c];
         }
     }
@@ -122,7 +134,8 @@ static void group_factors(const struct job *job, int64_t image, int64_t group)
         const int64_t rows = min_i64(norm->n - k * job->chunk_rows, job->chunk_rows);
         for (int64_t c = first; c < first + channels && rows > 0; c++) {
             const int64_t at = (image * job->chunks + k) * norm->channels + c;
-            join(done, (double)rows, job->mean[at], 0, job->squares[at], &mean, &squares);
+            const struct weights w = weights_of(done, (double)rows);
+            join(&w, job->mean[at], 0, job->squares[at], &mean, &squares);
             done += (double)rows;
         }
     }
