@@ -11,11 +11,11 @@
 #ifndef VT_KERNELS_VECTOR_H
 #define VT_KERNELS_VECTOR_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/vector_math.h"
 
 #define VT_INLINE static inline __attribute__((always_inline, unused))
 
@@ -209,6 +209,75 @@ VT_INLINE void vec_store_some(float *p, vt_vec v, int64_t n)
 
 #endif
 
+/* Sum and maximum of the lanes. */
+VT_INLINE float vec_sum(vt_vec v)
+{
+#if !defined(VT_VECTOR_PORTABLE) && defined(__AVX512F__)
+    return _mm512_reduce_add_ps(v);
+#else
+    float lane[VT_VL];
+    vec_store(lane, v);
+    for (int w = VT_VL / 2; w > 0; w /= 2) {
+        for (int i = 0; i < w; i++) {
+            lane[i] += lane[i + w];
+        }
+    }
+    return lane[0];
+#endif
+}
+
+VT_INLINE float vec_top(vt_vec v)
+{
+#if !defined(VT_VECTOR_PORTABLE) && defined(__AVX512F__)
+    return _mm512_reduce_max_ps(v);
+#else
+    float lane[VT_VL];
+    vec_store(lane, v);
+    for (int w = VT_VL / 2; w > 0; w /= 2) {
+        for (int i = 0; i < w; i++) {
+            lane[i] = lane[i] > lane[i + w] ? lane[i] : lane[i + w];
+        }
+    }
+    return lane[0];
+#endif
+}
+
+/* e^x as vt_exp has it: 0 below -86.6, infinity above 88.72, NaN for NaN. */
+VT_INLINE vt_vec vec_exp(vt_vec x)
+{
+    const vt_vec low = vec_splat(-86.6f), round = vec_splat(12582912.0f);
+    const vt_vec bounded = vec_min(vec_max(x, low), vec_splat(88.8f));
+    const vt_vec shifted = vec_fma(bounded, vec_splat(1.44269504f), round);
+    const vt_vec n = shifted - round;
+    vt_vec r = vec_fma(n, vec_splat(-0.693359375f), bounded);
+    r = vec_fma(n, vec_splat(2.12194440e-4f), r);
+    vt_vec p = vec_fma(vec_splat(1.0f / 5040.0f), r, vec_splat(1.0f / 720.0f));
+    p = vec_fma(p, r, vec_splat(1.0f / 120.0f));
+    p = vec_fma(p, r, vec_splat(1.0f / 24.0f));
+    p = vec_fma(p, r, vec_splat(1.0f / 6.0f));
+    p = vec_fma(p, r, vec_splat(0.5f));
+    p = vec_fma(p, r, vec_splat(1.0f));
+    p = vec_fma(p, r, vec_splat(1.0f));
+#if defined(VT_VECTOR_PORTABLE)
+    vt_mask bits;
+    vt_vec scale;
+    memcpy(&bits, &shifted, sizeof(bits));
+    bits = (bits + 126) << 23;
+    memcpy(&scale, &bits, sizeof(scale));
+    p = vec_choose(x < low, p * scale * vec_splat(2.0f), vec_splat(0.0f));
+    return vec_choose(x > vec_splat(88.722836f), p, vec_splat(INFINITY));
+#elif defined(__AVX512F__)
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, low, _CMP_NLT_UQ), p, n);
+#else
+    const __m256i bits = _mm256_slli_epi32(
+        _mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(126)), 23);
+    p = p * _mm256_castsi256_ps(bits) * vec_splat(2.0f);
+    p = _mm256_and_ps(p, _mm256_cmp_ps(x, low, _CMP_NLT_UQ));
+    return _mm256_blendv_ps(p, vec_splat(INFINITY),
+                            _mm256_cmp_ps(x, vec_splat(88.722836f), _CMP_GT_OQ));
+#endif
+}
+
 /* The activation of a finish. */
 VT_INLINE vt_vec vec_activate(const struct vt_gemm_finish *finish, vt_vec x)
 {
@@ -223,14 +292,8 @@ VT_INLINE vt_vec vec_activate(const struct vt_gemm_finish *finish, vt_vec x)
     case VT_ACT_HARD_SWISH:
         return x * vec_min(vec_max(x * vec_splat(1.0f / 6.0f) + vec_splat(0.5f), zero),
                            vec_splat(1.0f));
-    case VT_ACT_SIGMOID: {
-        float lane[VT_VL];
-        vec_store(lane, x);
-        for (int i = 0; i < VT_VL; i++) {
-            lane[i] = vt_sigmoid(lane[i]);
-        }
-        return vec_load(lane);
-    }
+    case VT_ACT_SIGMOID:
+        return vec_splat(1.0f) / (vec_splat(1.0f) + vec_exp(-x));
     case VT_ACT_NONE:
         break;
     }
