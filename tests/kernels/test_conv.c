@@ -214,8 +214,12 @@ static void draw(struct vt_conv *c, int dims, struct random *r)
     c->in_channels = c->groups * random_int(r, 1, 5);
     c->out_channels = c->groups * random_int(r, 1, 30);
     if (random_int(r, 0, 3) == 0) { /* depthwise, perhaps with a multiplier */
-        c->groups = c->in_channels = random_int(r, 2, 6);
-        c->out_channels = c->groups * random_int(r, 1, 2);
+        c->groups = c->in_channels = random_int(r, 2, random_int(r, 6, 50));
+        c->out_channels = c->groups * random_int(r, 1, 3);
+    } else if (random_int(r, 0, 3) == 0) { /* as many in as out, a few groups a vector */
+        const int64_t channels = INT64_C(1) << random_int(r, 1, 5);
+        c->groups = random_int(r, 2, 2 + 30 / channels);
+        c->in_channels = c->out_channels = c->groups * channels;
     }
     c->channels_last = random_int(r, 0, 1) != 0;
     c->finish.activation = (enum vt_activation)random_int(r, VT_ACT_NONE, VT_ACT_COUNT - 1);
@@ -341,13 +345,29 @@ static void test_first_layers(void **state)
     vt_pool_free(pool);
 }
 
+/* Makes the stride the kernel, so that no two inputs meet in an output, and cuts a little off. */
+static void draw_upsample(struct vt_conv *c, int dims, struct random *r)
+{
+    for (int d = 3 - dims; d < 3; d++) {
+        c->stride[d] = c->kernel[d];
+        c->dilation[d] = 1;
+        c->pad[d] = random_int(r, 0, 1);
+        c->in[d] = c->in[d] / c->kernel[d] + 1;
+        c->out[d] = c->in[d] * c->kernel[d] - c->pad[d] - random_int(r, 0, 1);
+        if (c->out[d] < 1) {
+            c->out[d] = 1;
+            c->pad[d] = 0;
+        }
+    }
+}
+
 static void test_transposed(void **state)
 {
     struct random r = {5};
     uint32_t features[3];
     const int n = usable_features(features);
     (void)state;
-    for (int turn = 0; turn < 90; turn++) {
+    for (int turn = 0; turn < 120; turn++) {
         struct vt_conv conv;
         struct buffers b = {0};
         draw(&conv, 1 + turn % 3, &r);
@@ -359,13 +379,19 @@ static void test_transposed(void **state)
             conv.in[d] = conv.out[d];
             conv.out[d] = swap;
         }
+        if (turn % 2 == 0)
+            draw_upsample(&conv, 1 + turn % 3, &r);
         buffers_init(&b, &conv, &r);
-        run_conv(&conv, NULL, &b, NULL, NULL, NULL, features[turn / 3 % n], NULL);
+        run_conv(&conv, NULL, &b, NULL, b.bias, turn % 4 < 2 ? b.residual : NULL,
+                 features[turn / 3 % n], NULL);
         count_way(&conv, features[turn / 3 % n]);
         double *want = vt_calloc((size_t)b.outputs, sizeof(double));
         reference_transposed(&conv, b.x, b.w, want);
-        for (int64_t i = 0; i < b.outputs; i++)
+        for (int64_t i = 0; i < b.outputs; i++) {
+            const int64_t channel = i / volume_of(conv.out) % conv.out_channels;
+            want[i] += (double)b.bias[channel] + (turn % 4 < 2 ? (double)b.residual[i] : 0);
             assert_close((double)b.y[i], want[i], 400);
+        }
         vt_free(want);
         buffers_release(&b);
     }

@@ -7,8 +7,18 @@
 #include "kernels/conv/ways.h"
 
 static const struct vt_conv_way *const ways[] = {
-    &vt_conv_way_scatter, &vt_conv_way_transpose, &vt_conv_way_depthwise, &vt_conv_way_direct,
-    &vt_conv_way_patches, &vt_conv_way_lines,     &vt_conv_way_winograd,  &vt_conv_way_rows,
+    &vt_conv_way_scatter,
+    &vt_conv_way_transpose,
+    &vt_conv_way_depthwise,
+    &vt_conv_way_direct,
+    &vt_conv_way_patches,
+    /* Channels last. */
+    &vt_conv_way_upsample,
+    &vt_conv_way_depthwise_last,
+    &vt_conv_way_lines,
+    &vt_conv_way_winograd,
+    &vt_conv_way_direct_last,
+    &vt_conv_way_rows,
 };
 
 const struct vt_conv_way *const *vt_conv_ways(size_t *ret_n)

@@ -41,6 +41,9 @@ extern const struct vt_conv_way vt_conv_way_transpose;
 /* Channels last. */
 extern const struct vt_conv_way vt_conv_way_lines;
 extern const struct vt_conv_way vt_conv_way_winograd;
+extern const struct vt_conv_way vt_conv_way_upsample;
+extern const struct vt_conv_way vt_conv_way_depthwise_last;
+extern const struct vt_conv_way vt_conv_way_direct_last;
 extern const struct vt_conv_way vt_conv_way_rows;
 
 static inline int64_t conv_volume(const int64_t dim[VT_CONV_DIMS])

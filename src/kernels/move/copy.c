@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/topology.h"
 #include "kernels/move/move.h"
-#include "kernels/turn.h"
+#include "kernels/move/transpose.h"
 
 #define GRAIN_BYTES 65536
-/* A block that is turned: some contiguous elements of some rows, so that its lines stay in the
- * first-level cache. The next block goes on with the same rows. */
-#define BLOCK_ROW  INT64_C(128)
-#define BLOCK_ROWS INT64_C(32)
 
 struct wide {
     uint64_t part[2];
@@ -18,7 +15,6 @@ struct job {
     struct vt_copy c; /* simplified: no extent of 1, joined where possible, last extent = a row */
     const char *source;
     char *destination;
-    uint32_t side; /* of a copy that turns rows into columns: the source's contiguous extent */
 };
 
 /* Drops extents of 1 and joins neighbours that both sides walk evenly. */
@@ -84,96 +80,108 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     const struct job *job = ctx;
     const struct vt_copy *c = &job->c;
     const uint32_t last = c->rank - 1;
+    const int64_t bytes = (int64_t)c->bytes;
     (void)worker;
-    for (int64_t row = begin; row < end; row++) {
-        int64_t rest = row, from = 0, to = 0;
+    for (int64_t row = begin; row < end;) {
+        int64_t rest = row, from = 0, to = 0, run = 1;
         for (uint32_t i = last; i-- > 0;) {
             const int64_t index = rest % c->dim[i];
             rest /= c->dim[i];
             from += index * c->from[i];
             to += index * c->to[i];
+            /* As many rows as the extent before the last has left are a step apart. */
+            run = i + 1 == last ? c->dim[i] - index : run;
         }
-        copy_row(c->bytes, c->dim[last], c->from[last], c->to[last],
-                 job->source + from * (int64_t)c->bytes, job->destination + to * (int64_t)c->bytes);
+        run = run < end - row ? run : end - row;
+        const int64_t from_step = last > 0 ? c->from[last - 1] : 0;
+        const int64_t to_step = last > 0 ? c->to[last - 1] : 0;
+        for (int64_t i = 0; i < run; i++) {
+            copy_row(c->bytes, c->dim[last], c->from[last], c->to[last],
+                     job->source + (from + i * from_step) * bytes,
+                     job->destination + (to + i * to_step) * bytes);
+        }
+        row += run;
     }
 }
 
-/* Rows of `from` elements become columns: destination[i · to + j] = source[j · from + i]. */
-static void turn_block(size_t bytes, int64_t columns, int64_t rows, int64_t from, int64_t to,
-                       const char *source, char *destination)
-{
-    int64_t i = 0;
-    for (; bytes == sizeof(float) && i + 4 <= columns; i += 4) {
-        int64_t j = 0;
-        for (; j + 4 <= rows; j += 4) {
-            vt_four x[4];
-            for (int64_t k = 0; k < 4; k++) {
-                memcpy(&x[k], source + ((j + k) * from + i) * 4, sizeof(x[k]));
-            }
-            vt_turn_four(x);
-            for (int64_t k = 0; k < 4; k++) {
-                memcpy(destination + ((i + k) * to + j) * 4, &x[k], sizeof(x[k]));
-            }
-        }
-        for (int64_t k = 0; k < 4 && j < rows; k++) {
-            copy_row(bytes, rows - j, from, 1, source + (j * from + i + k) * 4,
-                     destination + ((i + k) * to + j) * 4);
-        }
-    }
-    for (; i < columns; i++) {
-        copy_row(bytes, rows, from, 1, source + i * (int64_t)bytes,
-                 destination + i * to * (int64_t)bytes);
-    }
-}
+/* A copy that is the transposition of matrices: of elements of 4 bytes, neighbours along one extent
+ * become neighbours along another. */
+struct transposition {
+    struct vt_copy outer; /* of matrices */
+    struct vt_transpose matrix;
+    vt_transpose_func func;
+    int64_t blocks_r, blocks_c;
+    const uint32_t *source;
+    uint32_t *destination;
+};
 
-/* Blocks of the extents `side`, contiguous in the source, and the last, in the destination. */
-static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
-{
-    const struct job *job = ctx;
-    const struct vt_copy *c = &job->c;
-    const uint32_t last = c->rank - 1, side = job->side;
-    const int64_t across = (c->dim[side] + BLOCK_ROW - 1) / BLOCK_ROW;
-    const int64_t along = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    (void)worker;
-    for (int64_t item = begin; item < end; item++) {
-        const int64_t i = item % across * BLOCK_ROW, j = item / across % along * BLOCK_ROWS;
-        int64_t rest = item / along / across;
-        int64_t from = i + j * c->from[last], to = i * c->to[side] + j;
-        for (uint32_t axis = last; axis-- > 0;) {
-            if (axis != side) {
-                from += rest % c->dim[axis] * c->from[axis];
-                to += rest % c->dim[axis] * c->to[axis];
-                rest /= c->dim[axis];
-            }
-        }
-        const int64_t columns = c->dim[side] - i, rows = c->dim[last] - j;
-        turn_block(c->bytes, columns < BLOCK_ROW ? columns : BLOCK_ROW,
-                   rows < BLOCK_ROWS ? rows : BLOCK_ROWS, c->from[last], c->to[side],
-                   job->source + from * (int64_t)c->bytes,
-                   job->destination + to * (int64_t)c->bytes);
-    }
-}
+/* What one item transposes at most. */
+#define BLOCK_ROWS    512
+#define BLOCK_COLUMNS 64
 
-/* Runs a copy that turns rows into columns block by block; false where it is none. */
-static bool run_turned(struct job *job, struct vt_pool *pool)
+static bool transposition_init(const struct vt_copy *c, struct transposition *ret)
 {
-    const struct vt_copy *c = &job->c;
-    const uint32_t last = c->rank - 1;
-    int64_t items = (c->dim[last] + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    job->side = last;
-    for (uint32_t i = 0; i < last; i++) {
-        job->side = c->from[i] == 1 ? i : job->side;
+    uint32_t columns = c->rank, rows = c->rank;
+    for (uint32_t i = 0; i < c->rank; i++) {
+        columns = c->from[i] == 1 ? i : columns;
+        rows = c->to[i] == 1 ? i : rows;
     }
-    if (job->side == last || c->to[last] != 1 || c->from[last] == 0 || c->dim[job->side] < 4 ||
-        c->dim[last] < 4) {
+    if (c->bytes != 4 || columns == c->rank || rows == c->rank || rows == columns) {
         return false;
     }
-    for (uint32_t i = 0; i < last; i++) {
-        items *= i == job->side ? (c->dim[i] + BLOCK_ROW - 1) / BLOCK_ROW : c->dim[i];
+    ret->outer.rank = 0;
+    ret->outer.bytes = 1;
+    for (uint32_t i = 0; i < c->rank; i++) {
+        if (i != rows && i != columns) {
+            ret->outer.dim[ret->outer.rank] = c->dim[i];
+            ret->outer.from[ret->outer.rank] = c->from[i];
+            ret->outer.to[ret->outer.rank++] = c->to[i];
+        }
     }
-    const int64_t bytes = BLOCK_ROW * BLOCK_ROWS * (int64_t)c->bytes;
-    vt_pool_run(pool, items, 1 + GRAIN_BYTES / bytes, run_blocks, job);
+    ret->matrix =
+        (struct vt_transpose){c->dim[rows], c->dim[columns], c->from[rows], c->to[columns]};
+    ret->func = vt_x32_transpose__portable;
+#if defined(__x86_64__)
+    if (vt_topology()->features & VT_CPU_AVX512) {
+        ret->func = vt_x32_transpose__avx512;
+    } else if (vt_topology()->features & VT_CPU_AVX2) {
+        ret->func = vt_x32_transpose__avx2;
+    }
+#endif
+    ret->blocks_r = (ret->matrix.rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    ret->blocks_c = (ret->matrix.columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
     return true;
+}
+
+static void run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker)
+{
+    const struct transposition *t = ctx;
+    (void)worker;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t r = item % t->blocks_r * BLOCK_ROWS;
+        const int64_t c = item / t->blocks_r % t->blocks_c * BLOCK_COLUMNS;
+        int64_t rest = item / t->blocks_r / t->blocks_c;
+        int64_t from = r * t->matrix.from_step + c, to = c * t->matrix.to_step + r;
+        struct vt_transpose block = t->matrix;
+        for (uint32_t i = t->outer.rank; i-- > 0;) {
+            from += rest % t->outer.dim[i] * t->outer.from[i];
+            to += rest % t->outer.dim[i] * t->outer.to[i];
+            rest /= t->outer.dim[i];
+        }
+        block.rows = block.rows - r < BLOCK_ROWS ? block.rows - r : BLOCK_ROWS;
+        block.columns = block.columns - c < BLOCK_COLUMNS ? block.columns - c : BLOCK_COLUMNS;
+        t->func(&block, t->source + from, t->destination + to);
+    }
+}
+
+static void transposition_run(struct transposition *t, struct vt_pool *pool)
+{
+    int64_t items = t->blocks_r * t->blocks_c;
+    const int64_t floats = t->matrix.rows * t->matrix.columns / items;
+    for (uint32_t i = 0; i < t->outer.rank; i++) {
+        items *= t->outer.dim[i];
+    }
+    vt_pool_run(pool, items, 1 + GRAIN_BYTES / 4 / (floats + 1), run_blocks, t);
 }
 
 void vt_copy_run(const struct vt_copy *copy, const void *source, void *destination,
@@ -187,7 +195,9 @@ void vt_copy_run(const struct vt_copy *copy, const void *source, void *destinati
         }
     }
     simplify(copy, &job.c);
-    if (run_turned(&job, pool)) {
+    struct transposition t = {.source = source, .destination = destination};
+    if (transposition_init(&job.c, &t)) {
+        transposition_run(&t, pool);
         return;
     }
     for (uint32_t i = 0; i + 1 < job.c.rank; i++) {

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/topology.h"
+
 #define LANES 8
 
 struct affine {
@@ -64,12 +66,6 @@ static void scale_row(const struct vt_norm *norm, int64_t row, float mean, float
 {
     const float *scale = norm->scale, *bias = norm->bias;
     const int64_t first = row % norm->period * norm->blocks;
-    if (norm->block == 1 && scale != NULL && bias != NULL) {
-        for (int64_t i = 0; i < norm->blocks; i++) {
-            y[i] = (x[i] - mean) * inverse * scale[first + i] + bias[first + i];
-        }
-        return;
-    }
     for (int64_t b = 0; b < norm->blocks; b++) {
         const float factor = scale != NULL ? inverse * scale[first + b] : inverse;
         const float shift = bias != NULL ? bias[first + b] : 0.0f;
@@ -104,6 +100,18 @@ void vt_norm_run(const struct vt_norm *norm, const float *x, float *y, struct vt
 {
     struct job job = {norm, x, y};
     const int64_t n = norm->blocks * norm->block;
+    if (norm->block == 1 && norm->period == 1) {
+        const struct vt_layer_norm layer = {.rows = norm->rows,
+                                            .n = n,
+                                            .epsilon = norm->epsilon,
+                                            .scale = norm->scale,
+                                            .bias = norm->bias,
+                                            .mean = norm->mean,
+                                            .inverse = norm->inverse,
+                                            .features = vt_topology()->features};
+        vt_layer_norm_run(&layer, x, NULL, NULL, y, pool);
+        return;
+    }
     if (n > 0) {
         vt_pool_run(pool, norm->rows, 1 + 8192 / n, run_rows, &job);
     }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/pool.h"
+#include "kernels/gemm/gemm.h"
 
 /* y = x·scale[c] + shift[c] for planes of n elements, plane p being channel p % channels. */
 void vt_channel_affine_run(int64_t planes, int64_t channels, int64_t n, const float *x,
@@ -25,6 +26,52 @@ struct vt_norm {
     float *mean, *inverse;     /* a number a row, or NULL */
 };
 void vt_norm_run(const struct vt_norm *norm, const float *x, float *y, struct vt_pool *pool);
+
+/*
+ * Rows of n elements brought to mean 0 and variance 1, or with `rms` divided by the root of their
+ * mean square, then scaled and shifted. With a residual x + residual is what is normalised; `sum`
+ * takes it, NULL: it is not kept. y may be x or residual.
+ */
+struct vt_layer_norm {
+    int64_t rows, n;
+    float epsilon;
+    bool rms;
+    const float *scale, *bias; /* n each; NULL: 1 and 0 */
+    float *mean, *inverse;     /* a number a row, or NULL */
+    uint32_t features;         /* enum vt_cpu_feature: which vectors may be used */
+};
+void vt_layer_norm_run(const struct vt_layer_norm *norm, const float *x, const float *residual,
+                       float *sum, float *y, struct vt_pool *pool);
+
+/*
+ * Channels-last rows: y = act((x - centre[c])·factor[c] + shift[c] + residual), which is batch
+ * normalisation with its statistics known. centre and residual may be NULL, y may be x or residual.
+ */
+struct vt_affine_last {
+    int64_t channels;
+    const float *centre, *factor, *shift;
+    struct vt_gemm_finish finish;
+    uint32_t features;
+};
+void vt_affine_last_run(const struct vt_affine_last *affine, int64_t rows, const float *x,
+                        const float *residual, float *y, struct vt_pool *pool);
+
+/*
+ * Instance and group normalisation of [batch][n][channels]: mean and variance of an image's
+ * channel, or of the channels of a group, with residual and activation. Moments are summed in
+ * float32 about a mean of nearby rows and joined in double. y may be x or residual.
+ */
+struct vt_norm_last {
+    int64_t batch, n, channels;
+    int64_t groups; /* divides channels; as many: instance normalisation */
+    float epsilon;
+    const float *scale, *bias; /* channels each; NULL: 1 and 0 */
+    struct vt_gemm_finish finish;
+    uint32_t features;
+};
+size_t vt_norm_last_workspace_bytes(const struct vt_norm_last *norm);
+void vt_norm_last_run(const struct vt_norm_last *norm, const float *x, const float *residual,
+                      float *y, struct vt_pool *pool, void *workspace);
 
 /* [outer][n][inner] divided by the norm along the middle extent, p = 1 or 2; what has norm 0 stays
  * 0. */

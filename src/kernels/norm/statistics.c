@@ -76,18 +76,3 @@ void vt_channel_statistics(int64_t batch, int64_t channels, int64_t n, const flo
         ret_variance[c] = (float)(variance / (double)(batch * n));
     }
 }
-
-void vt_rms_norm_run(int64_t rows, int64_t n, float epsilon, const float *x, const float *scale,
-                     float *y)
-{
-    for (int64_t row = 0; row < rows; row++) {
-        double sum = 0;
-        for (int64_t i = 0; i < n; i++) {
-            sum += (double)x[row * n + i] * (double)x[row * n + i];
-        }
-        const float factor = (float)(1 / sqrt(sum / (double)n + (double)epsilon));
-        for (int64_t i = 0; i < n; i++) {
-            y[row * n + i] = x[row * n + i] * factor * scale[i];
-        }
-    }
-}

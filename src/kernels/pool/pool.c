@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "kernels/pool/span.h"
+
 struct job {
     const struct vt_pooling_params *p;
     const float *x;
@@ -12,27 +14,6 @@ struct job {
     uint8_t *out_bytes;
     bool is_signed;
 };
-
-/* Taps of one window along one axis: positions first, first + dilation … below end. */
-struct span {
-    int64_t first, end;
-    int64_t taps;   /* those inside the image */
-    int64_t padded; /* those inside the padded image */
-};
-
-static struct span span_of(const struct vt_pooling_params *p, int axis, int64_t o)
-{
-    const int64_t dilation = p->dilation[axis], width = p->in[axis];
-    const int64_t start = o * p->stride[axis] - p->pad[axis];
-    const int64_t stop = start + (p->kernel[axis] - 1) * dilation + 1;
-    const int64_t edge = width + p->pad_end[axis];
-    struct span s;
-    s.first = start >= 0 ? start : start + (-start + dilation - 1) / dilation * dilation;
-    s.end = stop < width ? stop : width;
-    s.taps = s.end > s.first ? (s.end - s.first + dilation - 1) / dilation : 0;
-    s.padded = ((stop < edge ? stop : edge) - start + dilation - 1) / dilation;
-    return s;
-}
 
 static int64_t flat_index(const struct vt_pooling_params *p, int64_t plane, int64_t at)
 {
@@ -50,7 +31,7 @@ static int64_t value_at(const struct job *job, const uint8_t *bytes, int64_t at)
 }
 
 /* Position of the maximum, -1 when the window holds nothing. The first of equals wins. */
-static int64_t window_argmax(const struct job *job, int64_t plane, const struct span s[])
+static int64_t window_argmax(const struct job *job, int64_t plane, const struct vt_pool_span s[])
 {
     const struct vt_pooling_params *p = job->p;
     const int64_t volume = p->in[0] * p->in[1] * p->in[2];
@@ -80,7 +61,7 @@ static int64_t window_argmax(const struct job *job, int64_t plane, const struct 
 }
 
 static float window_reduce(const struct vt_pooling_params *p, const float *image,
-                           const struct span s[])
+                           const struct vt_pool_span s[])
 {
     float sum = p->kind == VT_POOLING_MAX ? -INFINITY : 0.0f;
     for (int64_t z = s[0].first; z < s[0].end; z += p->dilation[0]) {
@@ -108,7 +89,8 @@ static float window_reduce(const struct vt_pooling_params *p, const float *image
     return taps > 0 ? sum / (float)taps : 0.0f;
 }
 
-static void one_output(const struct job *job, int64_t plane, int64_t o, const struct span s[])
+static void one_output(const struct job *job, int64_t plane, int64_t o,
+                       const struct vt_pool_span s[])
 {
     const struct vt_pooling_params *p = job->p;
     const int64_t volume = p->in[0] * p->in[1] * p->in[2];
@@ -128,8 +110,8 @@ static void one_output(const struct job *job, int64_t plane, int64_t o, const st
 }
 
 /* A row of maxima or sums without padding along it: tap by tap, so that it becomes vector code. */
-static void inner_row(const struct vt_pooling_params *p, const float *image, const struct span s[],
-                      int64_t ox, int64_t n, float *restrict y)
+static void inner_row(const struct vt_pooling_params *p, const float *image,
+                      const struct vt_pool_span s[], int64_t ox, int64_t n, float *restrict y)
 {
     const int64_t stride = p->stride[2], x0 = ox * stride - p->pad[2];
     const bool max = p->kind == VT_POOLING_MAX;
@@ -180,9 +162,9 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const int64_t plane = row / p->out[1] / p->out[0];
-        struct span s[VT_POOL_DIMS];
-        s[0] = span_of(p, 0, row / p->out[1] % p->out[0]);
-        s[1] = span_of(p, 1, row % p->out[1]);
+        struct vt_pool_span s[VT_POOL_DIMS];
+        s[0] = vt_pool_span_of(p, 0, row / p->out[1] % p->out[0]);
+        s[1] = vt_pool_span_of(p, 1, row % p->out[1]);
         for (int64_t ox = 0; ox < p->out[2]; ox++) {
             if (plain && ox == inner_begin && inner_end > inner_begin) {
                 inner_row(p, job->x + plane * p->in[0] * p->in[1] * p->in[2], s, ox, inner_end - ox,
@@ -190,7 +172,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
                 ox = inner_end - 1;
                 continue;
             }
-            s[2] = span_of(p, 2, ox);
+            s[2] = vt_pool_span_of(p, 2, ox);
             one_output(job, plane, row * p->out[2] + ox, s);
         }
     }
@@ -200,6 +182,10 @@ void vt_pooling_run(const struct vt_pooling_params *params, const float *x, floa
                     int64_t *indices, struct vt_pool *pool)
 {
     struct job job = {.p = params, .x = x, .y = y, .indices = indices};
+    if (params->channels_last) {
+        vt_pooling_run_last(params, x, y, pool);
+        return;
+    }
     const int64_t taps = params->kernel[0] * params->kernel[1] * params->kernel[2];
     const int64_t grain = 1 + 8192 / (params->out[2] * taps + 1);
     vt_pool_run(pool, params->planes * params->out[0] * params->out[1], grain, run_rows, &job);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pooling over up to three spatial dimensions, channels first; fewer have leading extents of 1.
+ * Pooling over up to three spatial dimensions, channels first ([batch][channels][spatial]) or
+ * channels last ([batch][spatial][channels]); fewer have leading extents of 1.
  */
 #ifndef VT_KERNELS_POOL_POOL_H
 #define VT_KERNELS_POOL_POOL_H
@@ -28,6 +29,9 @@ struct vt_pooling_params {
     bool count_padding; /* average: divide by the taps inside the padded image */
     int64_t p;          /* of the p-norm */
     bool column_major;  /* indices count the first spatial dimension fastest */
+    bool channels_last; /* then the two below are used, and there are no indices */
+    int64_t channels;
+    uint32_t features; /* enum vt_cpu_feature: which vectors may be used */
 };
 
 /* float32. `indices` (maximum only) gets the flat position of each maximum; may be NULL. */
@@ -40,6 +44,16 @@ void vt_pooling_max_u8(const struct vt_pooling_params *params, const uint8_t *x,
 /* One number for each plane of `n` elements. */
 void vt_pooling_global(enum vt_pooling kind, int64_t p, int64_t planes, int64_t n, const float *x,
                        float *y, struct vt_pool *pool);
+
+/* The same of [batch][n][channels]: one number for each channel of an image. */
+struct vt_pooling_global_last {
+    enum vt_pooling kind;
+    int64_t p;
+    int64_t batch, n, channels;
+    uint32_t features;
+};
+void vt_pooling_global_last_run(const struct vt_pooling_global_last *global, const float *x,
+                                float *y, struct vt_pool *pool);
 
 /* Cross-channel normalisation, y = x / (bias + alpha/size · sum of squares)^beta. */
 struct vt_lrn_params {

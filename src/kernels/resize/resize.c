@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/topology.h"
+#include "kernels/resize/mix.h"
+
 /* What one output position along an axis reads. */
 struct tap {
     int64_t *at; /* in elements of the input */
@@ -18,7 +21,11 @@ struct job {
     size_t bytes;
     const char *x;
     char *y;
+    vt_mix_func mix;
 };
+
+/* Rows that are mixed into one: up to 4 taps along each of up to 3 axes. */
+#define MIX_ROWS 64
 
 static double coordinate_of(const struct vt_resize *r, uint32_t axis, int64_t i)
 {
@@ -220,6 +227,92 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     }
 }
 
+/* Whether the last axis stays as it is and few enough rows make one. */
+static bool keeps_last(const struct job *job)
+{
+    const struct vt_resize *r = job->r;
+    const uint32_t last = r->rank - 1;
+    int64_t rows = 1;
+    for (uint32_t i = 0; i < last && rows <= MIX_ROWS; i++) {
+        rows *= job->taps[i] <= MIX_ROWS ? job->taps[i] : MIX_ROWS + 1;
+    }
+    return r->in[last] == r->out[last] && r->scale[last] == 1.0 && last > 0 && rows <= MIX_ROWS &&
+           r->coordinate != VT_RESIZE_TF_CROP_AND_RESIZE;
+}
+
+/* Lists the rows that make one, with the products of their axes' weights. */
+static int64_t list_rows(const struct job *job, const struct tap *const *taps, const float **row,
+                         float *weight)
+{
+    int64_t n = 1;
+    row[0] = (const float *)(const void *)job->x;
+    weight[0] = 1.0f;
+    for (uint32_t i = 0; i + 1 < job->r->rank; i++) {
+        const struct tap *tap = taps[i];
+        int64_t used = 0;
+        for (int64_t k = job->taps[i]; k-- > 0;) {
+            used += tap->weight[k] != 0.0f;
+        }
+        /* From behind, so that what is multiplied out is not overwritten before it is read. */
+        for (int64_t j = n; j-- > 0;) {
+            const float *base = row[j];
+            const float before = weight[j];
+            int64_t at = (j + 1) * used;
+            for (int64_t k = job->taps[i]; k-- > 0;) {
+                if (tap->weight[k] != 0.0f) {
+                    at--;
+                    row[at] = base + tap->at[k];
+                    weight[at] = before * tap->weight[k];
+                }
+            }
+        }
+        n *= used;
+    }
+    return n;
+}
+
+/* Whole rows of the last axis, channels for the most part. */
+static void run_kept_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
+{
+    const struct job *job = ctx;
+    const struct vt_resize *r = job->r;
+    const uint32_t last = r->rank - 1;
+    const int64_t width = r->out[last], bytes = width * (int64_t)job->bytes;
+    const struct tap *taps[VT_RANK_MAX];
+    const float *source[MIX_ROWS];
+    float weight[MIX_ROWS];
+
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        int64_t rest = row, offset = 0;
+        for (uint32_t i = last; i-- > 0;) {
+            taps[i] = &job->axis[i][rest % r->out[i]];
+            rest /= r->out[i];
+            offset += taps[i]->at[0];
+        }
+        char *y = job->y + row * bytes;
+        if (r->mode == VT_RESIZE_NEAREST) {
+            memcpy(y, job->x + offset * (int64_t)job->bytes, (size_t)bytes);
+            continue;
+        }
+        const int64_t n = list_rows(job, taps, source, weight);
+        job->mix(source, weight, n, width, (float *)(void *)y);
+    }
+}
+
+static vt_mix_func mix_find(void)
+{
+#if defined(__x86_64__)
+    if (vt_topology()->features & VT_CPU_AVX512) {
+        return vt_f32_mix__avx512;
+    }
+    if (vt_topology()->features & VT_CPU_AVX2) {
+        return vt_f32_mix__avx2;
+    }
+#endif
+    return vt_f32_mix__portable;
+}
+
 size_t vt_resize_workspace_bytes(const struct vt_resize *resize)
 {
     size_t bytes = 0;
@@ -270,6 +363,8 @@ void vt_resize_run(const struct vt_resize *resize, size_t bytes, const void *x, 
     }
     const int64_t width = resize->out[resize->rank - 1];
     if (rows * width > 0) {
-        vt_pool_run(pool, rows, 1 + 2048 / width, run_rows, &job);
+        job.mix = mix_find();
+        vt_pool_run(pool, rows, 1 + 2048 / width, keeps_last(&job) ? run_kept_rows : run_rows,
+                    &job);
     }
 }
