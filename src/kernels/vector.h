@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/finish.h"
 
 #define VT_INLINE static inline __attribute__((always_inline, unused))
 
@@ -295,9 +295,17 @@ VT_INLINE vt_vec vec_activate(const struct vt_gemm_finish *finish, vt_vec x)
     case VT_ACT_SIGMOID:
         return vec_splat(1.0f) / (vec_splat(1.0f) + vec_exp(-x));
     case VT_ACT_NONE:
-        break;
+    case VT_ACT_COUNT:
+        return x;
+    default: {
+        float lane[VT_VL];
+        vec_store(lane, x);
+        for (int i = 0; i < VT_VL; i++) {
+            lane[i] = vt_finish_one(finish, lane[i]);
+        }
+        return vec_load(lane);
     }
-    return x;
+    }
 }
 
 #endif

@@ -142,7 +142,11 @@ static int64_t rows_kept(const struct vt_conv *conv, const struct ring *ring)
     return ring->rows > 0 ? ring->planes * ring->rows : conv->kernel[0] * conv->kernel[1];
 }
 
-static bool fits(const struct vt_conv *conv)
+/* Input channels up to which dense convolutions gain: beyond, the product over rows packs less than
+ * this copies. */
+#define DENSE_CHANNELS 128
+
+static bool can(const struct vt_conv *conv)
 {
     struct ring ring;
     if (!conv->channels_last || conv->transposed || conv->in_channels < 1 ||
@@ -153,6 +157,11 @@ static bool fits(const struct vt_conv *conv)
     return (double)ring.width * (double)ring.pixels * (double)rows_kept(conv, &ring) <
                (double)RING_FLOATS &&
            conv_volume(conv->kernel) < RING_FLOATS;
+}
+
+static bool fits(const struct vt_conv *conv)
+{
+    return (conv->groups > 1 || conv->in_channels <= DENSE_CHANNELS) && can(conv);
 }
 
 static void init(struct vt_conv *conv)
@@ -395,5 +404,5 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
     vt_pool_run(pool, items, min_i64(div_up(items, wanted), job.chunk_rows), run_items, &job);
 }
 
-const struct vt_conv_way vt_conv_way_direct_last = {"direct last", false,           fits, init,
-                                                    pack,          workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_direct_last = {"direct last",   false, fits,      init, pack,
+                                                    workspace_bytes, run,   .can = can};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "base/topology.h"
+#include "kernels/finish.h"
 #include "kernels/norm/norm.h"
 #include "plan/ops/support.h"
 
@@ -90,10 +92,38 @@ static enum vt_status batch_run(struct vt_op_context *ctx)
         scale[c] = (float)s;
         shift[c] = (float)((double)beta[c] - (double)mean[c] * s);
     }
+    if (ctx->channels_last) {
+        const struct vt_affine_last affine = {.channels = channels,
+                                              .factor = scale,
+                                              .shift = shift,
+                                              .features = vt_topology()->features};
+        vt_affine_last_run(&affine, x->dim[0] * vt_op_product(x->dim, 2, x->rank), x->data, NULL,
+                           ctx->outputs[0].data, ctx->pool);
+        return VT_OK;
+    }
     vt_channel_affine_run((x->rank > 0 ? x->dim[0] : 1) * channels, channels,
                           vt_op_product(x->dim, 2, x->rank), x->data, scale, shift,
                           ctx->outputs[0].data, ctx->pool);
     return VT_OK;
+}
+
+static struct vt_gemm_finish finish_of(const struct vt_op_context *ctx)
+{
+    return (struct vt_gemm_finish){ctx->epilogue->activation, ctx->epilogue->alpha,
+                                   ctx->epilogue->beta};
+}
+
+/* The norm of a channels-last image, without the pointers. */
+static struct vt_norm_last last_of(const struct vt_op_context *ctx)
+{
+    const struct vt_tensor *x = ctx->inputs[0];
+    return (struct vt_norm_last){.batch = x->dim[0],
+                                 .n = vt_op_product(x->dim, 2, x->rank),
+                                 .channels = x->dim[1],
+                                 .groups = x->dim[1],
+                                 .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f),
+                                 .finish = finish_of(ctx),
+                                 .features = vt_topology()->features};
 }
 
 static enum vt_status instance_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
@@ -114,6 +144,10 @@ static enum vt_status instance_prepare(struct vt_op_context *ctx, size_t *ret_wo
                              .blocks = 1,
                              .block = vt_op_product(x->dim, 2, x->rank),
                              .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f)};
+    if (ctx->channels_last) {
+        const struct vt_norm_last last = last_of(ctx);
+        *ret_workspace = vt_norm_last_workspace_bytes(&last);
+    }
     status = vt_op_require_count(ctx, 1, x->dim[1]);
     return status == VT_OK ? vt_op_require_count(ctx, 2, x->dim[1]) : status;
 }
@@ -180,6 +214,42 @@ static enum vt_status norm_run(struct vt_op_context *ctx)
     norm.inverse = output_of(ctx, 2);
     vt_norm_run(&norm, ctx->inputs[0]->data, ctx->outputs[0].data, ctx->pool);
     return VT_OK;
+}
+
+static enum vt_status layer_run(struct vt_op_context *ctx)
+{
+    const struct vt_norm *norm = ctx->state;
+    const struct vt_layer_norm layer = {.rows = norm->rows,
+                                        .n = norm->blocks,
+                                        .epsilon = norm->epsilon,
+                                        .scale = floats_of(ctx, 1),
+                                        .bias = floats_of(ctx, 2),
+                                        .mean = output_of(ctx, 1),
+                                        .inverse = output_of(ctx, 2),
+                                        .features = vt_topology()->features};
+    vt_layer_norm_run(&layer, ctx->inputs[0]->data, NULL, NULL, ctx->outputs[0].data, ctx->pool);
+    return VT_OK;
+}
+
+static enum vt_status instance_run(struct vt_op_context *ctx)
+{
+    const struct vt_tensor *residual = vt_op_residual(ctx);
+    float *y = ctx->outputs[0].data;
+    if (ctx->channels_last) {
+        struct vt_norm_last last = last_of(ctx);
+        last.scale = floats_of(ctx, 1);
+        last.bias = floats_of(ctx, 2);
+        vt_norm_last_run(&last, ctx->inputs[0]->data, residual != NULL ? residual->data : NULL, y,
+                         ctx->pool, ctx->workspace);
+        return VT_OK;
+    }
+    enum vt_status status = norm_run(ctx);
+    const struct vt_gemm_finish finish = finish_of(ctx);
+    if (finish.activation != VT_ACT_NONE || residual != NULL) {
+        vt_finish_row(&finish, y, vt_op_elements(&ctx->outputs[0]),
+                      residual != NULL ? residual->data : NULL, y);
+    }
+    return status;
 }
 
 static enum vt_status lp_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
@@ -261,9 +331,13 @@ static enum vt_status rms_run(struct vt_op_context *ctx)
 {
     const struct vt_tensor *x = ctx->inputs[0];
     const uint32_t axis = *(const uint32_t *)ctx->state;
-    vt_rms_norm_run(vt_op_product(x->dim, 0, axis), vt_op_product(x->dim, axis, x->rank),
-                    vt_node_float(ctx->node, "epsilon", 1e-5f), x->data, ctx->inputs[1]->data,
-                    ctx->outputs[0].data);
+    const struct vt_layer_norm rms = {.rows = vt_op_product(x->dim, 0, axis),
+                                      .n = vt_op_product(x->dim, axis, x->rank),
+                                      .epsilon = vt_node_float(ctx->node, "epsilon", 1e-5f),
+                                      .rms = true,
+                                      .scale = ctx->inputs[1]->data,
+                                      .features = vt_topology()->features};
+    vt_layer_norm_run(&rms, x->data, NULL, NULL, ctx->outputs[0].data, ctx->pool);
     return VT_OK;
 }
 
@@ -274,9 +348,9 @@ static const struct vt_op ops[] = {
      mean_variance_run},
 
     {"", "BatchNormalization", VT_OP_IN_PLACE, 0, batch_prepare, batch_run},
-    {"", "InstanceNormalization", VT_OP_IN_PLACE, sizeof(struct vt_norm), instance_prepare,
-     norm_run},
+    {"", "InstanceNormalization", VT_OP_IN_PLACE | VT_OP_EPILOGUE, sizeof(struct vt_norm),
+     instance_prepare, instance_run},
     {"", "GroupNormalization", VT_OP_IN_PLACE, sizeof(struct vt_norm), group_prepare, norm_run},
-    {"", "LayerNormalization", VT_OP_IN_PLACE, sizeof(struct vt_norm), layer_prepare, norm_run},
+    {"", "LayerNormalization", VT_OP_IN_PLACE, sizeof(struct vt_norm), layer_prepare, layer_run},
 };
 VT_OP_FAMILY(vt_ops_norm, ops);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/pool/pool.h"
+#include "base/topology.h"
 #include "plan/ops/window.h"
 
 static enum vt_status pool_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
@@ -21,6 +22,9 @@ static enum vt_status pool_prepare(struct vt_op_context *ctx, size_t *ret_worksp
         return status;
     }
     p->planes = w.batch * w.channels;
+    p->channels = w.channels;
+    p->channels_last = ctx->channels_last;
+    p->features = vt_topology()->features;
     memcpy(p->in, w.in, sizeof(p->in));
     memcpy(p->out, w.out, sizeof(p->out));
     memcpy(p->kernel, w.kernel, sizeof(p->kernel));
@@ -63,8 +67,19 @@ static enum vt_status global_run(struct vt_op_context *ctx)
     const enum vt_pooling kind = strcmp(name, "GlobalMaxPool") == 0       ? VT_POOLING_MAX
                                  : strcmp(name, "GlobalAveragePool") == 0 ? VT_POOLING_AVERAGE
                                                                           : VT_POOLING_LP;
-    vt_pooling_global(kind, vt_node_int(ctx->node, "p", 2), vt_op_product(x->dim, 0, 2),
-                      vt_op_product(x->dim, 2, x->rank), x->data, ctx->outputs[0].data, ctx->pool);
+    const int64_t p = vt_node_int(ctx->node, "p", 2), n = vt_op_product(x->dim, 2, x->rank);
+    if (ctx->channels_last) {
+        const struct vt_pooling_global_last last = {.kind = kind,
+                                                    .p = p,
+                                                    .batch = x->dim[0],
+                                                    .n = n,
+                                                    .channels = x->dim[1],
+                                                    .features = vt_topology()->features};
+        vt_pooling_global_last_run(&last, x->data, ctx->outputs[0].data, ctx->pool);
+        return VT_OK;
+    }
+    vt_pooling_global(kind, p, vt_op_product(x->dim, 0, 2), n, x->data, ctx->outputs[0].data,
+                      ctx->pool);
     return VT_OK;
 }
 

@@ -174,6 +174,20 @@ static enum vt_status read_scales(const struct vt_op_context *ctx, struct vt_res
     return VT_OK;
 }
 
+/* The axes in the order of a channels-last image in memory. */
+static void put_channels_last(struct vt_resize *r)
+{
+    const struct vt_resize first = *r;
+    for (uint32_t i = 1; i < r->rank; i++) {
+        const uint32_t axis = i + 1 < r->rank ? i + 1 : 1;
+        r->in[i] = first.in[axis];
+        r->out[i] = first.out[axis];
+        r->scale[i] = first.scale[axis];
+        r->roi_start[i] = first.roi_start[axis];
+        r->roi_end[i] = first.roi_end[axis];
+    }
+}
+
 static enum vt_status run(struct vt_op_context *ctx)
 {
     struct state *s = ctx->state;
@@ -188,7 +202,11 @@ static enum vt_status run(struct vt_op_context *ctx)
     if (r->rank == 0) {
         memcpy(ctx->outputs[0].data, ctx->inputs[0]->data, ctx->outputs[0].bytes);
     } else {
-        vt_resize_run(r, vt_dtype_bytes(ctx->inputs[0]->dtype), ctx->inputs[0]->data,
+        struct vt_resize resize = *r;
+        if (ctx->channels_last) {
+            put_channels_last(&resize);
+        }
+        vt_resize_run(&resize, vt_dtype_bytes(ctx->inputs[0]->dtype), ctx->inputs[0]->data,
                       ctx->outputs[0].data, ctx->pool, ctx->workspace);
     }
     return VT_OK;

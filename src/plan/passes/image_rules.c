@@ -47,7 +47,7 @@ static bool maps_image(const struct vt_builder *builder, const struct vt_step *s
 static enum vt_image_wish rule_conv(const struct vt_builder *builder, const struct vt_step *step,
                                     uint32_t *ret_images)
 {
-    if (!maps_image(builder, step, ret_images) || vt_node_int(step->node, "group", 1) != 1) {
+    if (!maps_image(builder, step, ret_images)) {
         return VT_IMAGE_NOT;
     }
     return info_of(builder, step->outputs[0])->dim[1] >= WORTHWHILE_CHANNELS ? VT_IMAGE_WANTS
@@ -68,6 +68,36 @@ static enum vt_image_wish rule_unary(const struct vt_builder *builder, const str
         }
     }
     return VT_IMAGE_FOLLOWS;
+}
+
+/* A window that moves over each channel, without the places of the maxima. */
+static enum vt_image_wish rule_pool(const struct vt_builder *builder, const struct vt_step *step,
+                                    uint32_t *ret_images)
+{
+    return maps_image(builder, step, ret_images) ? VT_IMAGE_FOLLOWS : VT_IMAGE_NOT;
+}
+
+/* Other inputs are a number for each channel; statistics are given, or of one image. */
+static enum vt_image_wish rule_norm(const struct vt_builder *builder, const struct vt_step *step,
+                                    uint32_t *ret_images)
+{
+    if (!maps_image(builder, step, ret_images) ||
+        vt_node_int(step->node, "training_mode", 0) != 0) {
+        return VT_IMAGE_NOT;
+    }
+    return VT_IMAGE_FOLLOWS;
+}
+
+/* Along the pixels only. */
+static enum vt_image_wish rule_resize(const struct vt_builder *builder, const struct vt_step *step,
+                                      uint32_t *ret_images)
+{
+    if (!maps_image(builder, step, ret_images)) {
+        return VT_IMAGE_NOT;
+    }
+    const struct vt_shape_info *in = info_of(builder, step->inputs[0]);
+    const struct vt_shape_info *out = info_of(builder, step->outputs[0]);
+    return in->dim[0] == out->dim[0] && in->dim[1] == out->dim[1] ? VT_IMAGE_FOLLOWS : VT_IMAGE_NOT;
 }
 
 static bool same_extents(const struct vt_shape_info *a, const struct vt_shape_info *b)
@@ -129,13 +159,37 @@ static const struct rule {
     const char *op;
     rule_func func;
 } rules[] = {
-    {"Conv", rule_conv},       {"ConvTranspose", rule_conv}, {"Relu", rule_unary},
-    {"LeakyRelu", rule_unary}, {"Clip", rule_unary},         {"Sigmoid", rule_unary},
-    {"HardSwish", rule_unary}, {"HardSigmoid", rule_unary},  {"Tanh", rule_unary},
-    {"Gelu", rule_unary},      {"Swish", rule_unary},        {"Elu", rule_unary},
-    {"Softplus", rule_unary},  {"Exp", rule_unary},          {"Sqrt", rule_unary},
-    {"Add", rule_elementwise}, {"Sub", rule_elementwise},    {"Mul", rule_elementwise},
-    {"Div", rule_elementwise}, {"Max", rule_elementwise},    {"Min", rule_elementwise},
+    {"Conv", rule_conv},
+    {"ConvTranspose", rule_conv},
+    {"Relu", rule_unary},
+    {"LeakyRelu", rule_unary},
+    {"Clip", rule_unary},
+    {"Sigmoid", rule_unary},
+    {"HardSwish", rule_unary},
+    {"HardSigmoid", rule_unary},
+    {"Tanh", rule_unary},
+    {"Gelu", rule_unary},
+    {"Swish", rule_unary},
+    {"Elu", rule_unary},
+    {"Softplus", rule_unary},
+    {"Exp", rule_unary},
+    {"Sqrt", rule_unary},
+    {"MaxPool", rule_pool},
+    {"AveragePool", rule_pool},
+    {"LpPool", rule_pool},
+    {"GlobalMaxPool", rule_pool},
+    {"GlobalAveragePool", rule_pool},
+    {"GlobalLpPool", rule_pool},
+    {"BatchNormalization", rule_norm},
+    {"InstanceNormalization", rule_norm},
+    {"Resize", rule_resize},
+    {"Upsample", rule_resize},
+    {"Add", rule_elementwise},
+    {"Sub", rule_elementwise},
+    {"Mul", rule_elementwise},
+    {"Div", rule_elementwise},
+    {"Max", rule_elementwise},
+    {"Min", rule_elementwise},
     {"Concat", rule_concat},
 };
 
