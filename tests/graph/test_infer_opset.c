@@ -145,7 +145,13 @@ static void test_unknown_inputs(void **state)
         for (int64_t opset = table[i].min_opset; opset <= table[i].max_opset; opset++) {
             struct pb copy = {NULL, 0, 0};
             pb_raw(&copy, node.bytes, node.size);
-            struct one one = prepare(opset, copy);
+            struct one one = prepare_any(opset, copy);
+            if (one.model == NULL) {
+                /* Not all of these attributes are there in every opset. */
+                assert_non_null(strstr(one.err.text, "exists from opset"));
+                finish(&one);
+                continue;
+            }
             enum vt_status status = run(&one);
             /* The few inputs that the table allows may be too few for this opset. */
             if (status != VT_OK && strstr(one.err.text, "missing") == NULL &&
