@@ -234,7 +234,7 @@ static void test_geometries(void **state)
     const int n = usable_features(features);
     struct vt_pool *pool = test_pool(3);
     (void)state;
-    for (int turn = 0; turn < 600; turn++) {
+    for (int turn = 0; turn < 240; turn++) {
         struct vt_conv conv;
         draw(&conv, 1 + turn % 3, &r);
         check(&conv, features[turn / 3 % n], turn % 2 ? pool : NULL, &r);
@@ -273,7 +273,7 @@ static void test_winograd(void **state)
     const int n = usable_features(features);
     struct vt_pool *pool = test_pool(3);
     (void)state;
-    for (int turn = 0; turn < 120; turn++) {
+    for (int turn = 0; turn < 36; turn++) {
         struct vt_conv conv;
         draw_winograd(&conv, &r);
         check(&conv, features[turn / 2 % n], turn % 2 ? pool : NULL, &r);
@@ -325,7 +325,7 @@ static void test_first_layers(void **state)
     const int n = usable_features(features);
     struct vt_pool *pool = test_pool(3);
     (void)state;
-    for (int turn = 0; turn < 90; turn++) {
+    for (int turn = 0; turn < 36; turn++) {
         const int dims = 1 + turn % 3;
         struct vt_conv conv;
         do {
