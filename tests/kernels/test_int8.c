@@ -190,8 +190,10 @@ static void check_conv(const struct conv_case *c, struct random *r, uint32_t fea
     assert_non_null(workspace);
     memset(workspace, 0xa5, vt_conv8_workspace_bytes(&v, c->weight_zeros, threads));
     vt_conv8_pack(&v, w, c->weights_unsigned ? 0x80 : 0, packed);
-    vt_conv8_bias(&v, w, c->weights_unsigned ? 0x80 : 0, f.bias, c->weight_zeros ? f.zero : NULL,
-                  bias);
+    int32_t *sums = vt_alloc((size_t)v.out_channels * sizeof(int32_t));
+    vt_conv8_sums(&v, w, c->weights_unsigned ? 0x80 : 0, sums);
+    vt_conv8_bias(&v, sums, f.bias, c->weight_zeros ? f.zero : NULL, bias);
+    vt_free(sums);
     f.f.bias = bias;
     out[(size_t)n_out * out_bytes] = 0x5a;
     const struct vt_conv8_data data = {x, packed, c->residual ? residual : NULL, out, &f.f};

@@ -57,19 +57,31 @@ void vt_conv8_pack(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t 
     }
 }
 
-void vt_conv8_bias(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t flip,
-                   const int32_t *bias, const int32_t *weight_zero, int32_t *ret_bias)
+static int64_t depth_of(const struct vt_conv8 *conv)
 {
-    const int64_t depth = conv8_ins(conv) * conv8_volume(conv->kernel);
-    const uint32_t zero = conv8_zero(conv);
+    return conv8_ins(conv) * conv8_volume(conv->kernel);
+}
+
+void vt_conv8_sums(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t flip,
+                   int32_t *ret_sums)
+{
+    const int64_t depth = depth_of(conv);
     for (int64_t o = 0; o < conv->out_channels; o++) {
         uint32_t sum = 0;
         for (int64_t k = 0; k < depth; k++) {
             sum += (uint32_t)(int8_t)(weights[o * depth + k] ^ flip);
         }
-        if (weight_zero != NULL) {
-            sum -= (uint32_t)depth * (uint32_t)weight_zero[o];
-        }
+        ret_sums[o] = (int32_t)sum;
+    }
+}
+
+void vt_conv8_bias(const struct vt_conv8 *conv, const int32_t *sums, const int32_t *bias,
+                   const int32_t *weight_zero, int32_t *ret_bias)
+{
+    const uint32_t depth = (uint32_t)depth_of(conv), zero = conv8_zero(conv);
+    for (int64_t o = 0; o < conv->out_channels; o++) {
+        uint32_t sum = (uint32_t)sums[o];
+        sum -= weight_zero != NULL ? depth * (uint32_t)weight_zero[o] : 0;
         ret_bias[o] = (int32_t)((bias != NULL ? (uint32_t)bias[o] : 0) - zero * sum);
     }
 }

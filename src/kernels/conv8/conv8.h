@@ -43,12 +43,15 @@ size_t vt_conv8_packed_bytes(const struct vt_conv8 *conv);
  * makes int8 of uint8. */
 void vt_conv8_pack(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t flip,
                    void *ret_packed);
+/* The sum of each output channel's weights as vt_conv8_pack sees them. */
+void vt_conv8_sums(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t flip,
+                   int32_t *ret_sums);
 /*
- * The bias that takes the zero points' shares off: bias (NULL: 0) less zx·sum(w) and so on, for
- * weights as vt_conv8_pack sees them, with their zero points (after the flip; NULL: 0).
+ * The bias that takes the zero points' shares off: bias (NULL: 0) less zx·sum(w - zw), with the
+ * zero points of the weights after the flip (NULL: 0).
  */
-void vt_conv8_bias(const struct vt_conv8 *conv, const uint8_t *weights, uint8_t flip,
-                   const int32_t *bias, const int32_t *weight_zero, int32_t *ret_bias);
+void vt_conv8_bias(const struct vt_conv8 *conv, const int32_t *sums, const int32_t *bias,
+                   const int32_t *weight_zero, int32_t *ret_bias);
 
 struct vt_conv8_data {
     const void *input, *packed;
