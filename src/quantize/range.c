@@ -35,7 +35,8 @@ void vt_range_count(struct vt_range_seen *seen, enum vt_range_method method, con
     const double per_bin = width > 0.0 ? BINS / width : 0.0;
 
     for (int64_t i = 0; i < n; i++) {
-        if (isfinite(x[i])) {
+        /* 0 is exact whatever the range, so that entropy has nothing to lose by it. */
+        if (isfinite(x[i]) && !(absolute && x[i] == 0.0f)) {
             const double at = ((absolute ? fabs((double)x[i]) : (double)x[i]) - low) * per_bin;
             seen->bins[at < 0.0 ? 0 : (at < BINS ? (int)at : BINS - 1)]++;
         }

@@ -7,7 +7,8 @@
  *   percentile  without the share of (100 - p) percent that lies farthest out, half of it at either
  *               end; at one end where the numbers have one sign
  *   entropy     the bound t of |x| at which the distribution, saturated at t and rounded to the
- *               steps of int8, diverges least from what it was (Kullback and Leibler)
+ *               steps of int8, diverges least from what it was (Kullback and Leibler); zeros, which
+ *               are exact in any range, are left out
  *
  * A tensor is looked at twice: for its extremes, then for how its numbers spread between them.
  */
