@@ -62,14 +62,18 @@ static inline int64_t conv8_span(const struct vt_conv8 *conv, int axis)
            (conv->kernel[axis] - 1) * conv->dilation[axis] + 1;
 }
 
-/* The sums of a row of a depthwise convolution: sums[x] over `rows` rows of 4·fours bytes each from
- * rows[r] + x·stride, times the weights [rows][fours][4]. May compute, and read for it, up to 15
- * more columns and 64 more bytes. */
+/*
+ * The sums of some rows of a depthwise convolution. Sum x of a row is over `taps` rows of 4·fours
+ * bytes each, from base + offsets[r] + x·stride, times the weights [taps][fours][4]. The next row's
+ * base is `step` bytes on, its sums follow. May compute up to 15 more columns, before it goes on to
+ * the next row, and read 64 more bytes for it.
+ */
 struct vt_conv8_depthwise {
-    const uint8_t *const *rows;
-    int64_t n_rows, fours;
+    const uint8_t *base;
+    const int64_t *offsets;
+    int64_t taps, fours;
     const int8_t *weights;
-    int64_t n, stride;
+    int64_t n, stride, rows, step;
     int32_t *sums;
 };
 void vt_s8_depthwise__portable(const struct vt_conv8_depthwise *job);

@@ -46,7 +46,8 @@ struct vt_gemm8_finish {
 
 /* One tile of sums, finished. */
 struct vt_gemm8_tile {
-    const int32_t *sums; /* [rows][VT_GEMM8_NR] */
+    const int32_t *sums; /* [rows][VT_GEMM8_NR], or one row of any length; readable up to a
+                            multiple of 16 */
     uint32_t rows, cols;
     int64_t row;          /* of A, for the finish's arrays */
     void *output;         /* of the finish's type; rows are `stride` apart, columns follow */
