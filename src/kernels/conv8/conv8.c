@@ -11,6 +11,37 @@ static const struct vt_conv8_way *const ways[] = {
     &vt_conv8_way_rows,
 };
 
+#define BYTES_MOST ((int64_t)1 << 40)
+
+/* *product *= factor, which is at least 1. False beyond the limit. */
+static bool multiply(int64_t *product, int64_t factor)
+{
+    return !__builtin_mul_overflow(*product, factor < 1 ? 1 : factor, product) &&
+           *product <= BYTES_MOST;
+}
+
+/* stride·(out - 1) + dilation·(kernel - 1) + 1 within the limit, plus what rows are longer by. */
+static bool span_fits(const struct vt_conv8 *conv, int axis)
+{
+    int64_t steps = conv->stride[axis], taps = conv->dilation[axis];
+    return multiply(&steps, conv->out[axis]) && multiply(&taps, conv->kernel[axis]) &&
+           conv->pad[axis] <= BYTES_MOST;
+}
+
+bool vt_conv8_fits(const struct vt_conv8 *conv)
+{
+    /* Of all channels in fours, or each in a row of its own with some slack. */
+    int64_t image = 128, weights = 64;
+    for (int i = 0; i < VT_CONV8_DIMS; i++) {
+        if (!span_fits(conv, i) || !multiply(&image, conv8_span(conv, i)) ||
+            !multiply(&weights, conv->kernel[i])) {
+            return false;
+        }
+    }
+    return multiply(&image, conv->groups) && multiply(&image, conv8_fours(conv)) &&
+           multiply(&weights, conv8_fours(conv) * 64) && multiply(&weights, conv->out_channels);
+}
+
 void vt_conv8_init(struct vt_conv8 *conv, uint32_t features)
 {
     conv->features = features;

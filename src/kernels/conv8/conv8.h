@@ -31,6 +31,9 @@ struct vt_conv8 {
     int64_t group_bytes; /* packed weights of a group */
 };
 
+/* Whether what the ways lay out (padded images, packed weights and patches) has a size worth
+ * thinking about: padding and dilation can make a small image a huge one. */
+bool vt_conv8_fits(const struct vt_conv8 *conv);
 /* Chooses the way from the fields above it for a set of enum vt_cpu_feature. */
 void vt_conv8_init(struct vt_conv8 *conv, uint32_t features);
 /* "depthwise", "rows 32x32 amx". */

@@ -237,6 +237,9 @@ enum vt_status vt_q_conv_prepare(struct vt_op_context *ctx, struct vt_q_conv *q,
                           (long long)w->dim[0], (long long)w->dim[1], (long long)c->in_channels,
                           (long long)c->groups);
     }
+    if (!vt_conv8_fits(c)) {
+        return vt_op_fail(ctx, VT_ERR_LIMIT, "padding and dilation make the image too large");
+    }
     vt_conv8_init(c, vt_topology()->features);
     vt_conv8_kernel_name(c, ctx->kernel, sizeof(ctx->kernel));
     q->product = (struct vt_q_product){

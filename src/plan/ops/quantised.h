@@ -69,7 +69,7 @@ struct vt_q_conv {
     struct vt_q_product product;
     struct vt_conv8 conv;
 };
-/* vt_q_fits of the window's weights is checked by the caller. */
+/* vt_q_fits is checked by the caller. */
 enum vt_status vt_q_conv_prepare(struct vt_op_context *ctx, struct vt_q_conv *q,
                                  const struct vt_q_places *places, size_t *ret_workspace);
 enum vt_status vt_q_conv_run(struct vt_op_context *ctx, const struct vt_q_conv *q);
