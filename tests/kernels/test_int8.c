@@ -102,8 +102,11 @@ static float finished(const struct vt_gemm8_finish *f, int64_t row, int64_t sum,
         return clamp_to(x, f->low, f->high);
     float q = clamp_to(nearbyintf(x) + f->zero, f->low, f->high);
     if (f->has_residual) {
+        /* Bytes as uint8: the constant part is rounded as one number. */
+        const float moved = f->residual_signed ? 128.0f : 0.0f;
         x = (q - f->zero) * f->sum_factor +
-            ((float)residual - f->residual_zero) * f->residual_factor;
+            (((float)residual + moved) * f->residual_factor -
+             (f->residual_zero + moved) * f->residual_factor);
         q = clamp_to(nearbyintf(x) + f->sum_zero, f->sum_low, f->sum_high);
     }
     return q;

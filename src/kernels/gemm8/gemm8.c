@@ -218,6 +218,24 @@ static void finish_tile(const struct block *block, int64_t m, uint32_t rows, int
     }
 }
 
+/* Rows of the result and the residual lie far apart: they are asked for before the sums, which
+ * take a while. */
+static void prefetch_rows(const struct block *block, int64_t m, uint32_t rows, int64_t n)
+{
+    const struct vt_gemm8 *gemm = block->gemm;
+    const size_t bytes = vt_dtype_bytes(gemm->finish.output);
+    const int64_t at = m * gemm->row_stride + n;
+    const char *residual = (const char *)block->place.residual + at;
+    const char *output = (const char *)block->place.output + (size_t)at * bytes;
+
+    for (uint32_t r = 0; r < rows; r++) {
+        __builtin_prefetch(output + (size_t)(r * gemm->row_stride) * bytes, 1);
+    }
+    for (uint32_t r = 0; gemm->finish.has_residual && r < rows; r++) {
+        __builtin_prefetch(residual + r * gemm->row_stride);
+    }
+}
+
 static void compute_tile(const struct block *block, int64_t m, int64_t n)
 {
     const struct vt_gemm8_kernel *kernel = block->gemm->kernel;
@@ -225,6 +243,9 @@ static void compute_tile(const struct block *block, int64_t m, int64_t n)
     const uint32_t cols = (uint32_t)min_i64(NR, block->n1 - n);
     const char *a = (const char *)block->place.a + m * block->k4 * 4 * kernel->a_bytes;
 
+    if (block->out == NULL) {
+        prefetch_rows(block, m, rows, n);
+    }
     kernel->sum(a, block->b + (n - block->n0) * block->k4 * 4, block->k4, rows, cols,
                 block->sums);
     finish_tile(block, m, rows, n, cols);

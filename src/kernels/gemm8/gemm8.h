@@ -37,7 +37,8 @@ struct vt_gemm8_finish {
     float zero, low, high;
     /*
      * Where a tensor of the result's shape is added, all quantised: the result so far, q, becomes
-     * round((q - zero)·sum_factor + (residual - residual_zero)·residual_factor) + sum_zero.
+     * round((q - zero)·sum_factor + (residual·residual_factor - residual_zero·residual_factor)) +
+     * sum_zero.
      */
     bool has_residual, residual_signed;
     float sum_factor, residual_factor, residual_zero;

@@ -5,6 +5,27 @@
 
 #include "kernels/gemm8/gemm8.h"
 
+/*
+ * A finish as the kernels carry it out: bounds are taken before the rounding and less the zero
+ * point, which comes to the same since they are whole numbers; int8 residuals are moved by 128.
+ */
+struct vt_gemm8_bounds {
+    float low, high, shift, sum_low, sum_high, zero;
+};
+static inline struct vt_gemm8_bounds vt_gemm8_bounds(const struct vt_gemm8_finish *f)
+{
+    const float moved = f->residual_signed ? f->residual_zero + 128.0f : f->residual_zero;
+    const float zero = f->output == VT_F32 ? 0.0f : f->zero;
+    return (struct vt_gemm8_bounds){
+        .low = f->low - zero,
+        .high = f->high - zero,
+        .shift = -(moved * f->residual_factor),
+        .sum_low = f->sum_low - f->sum_zero,
+        .sum_high = f->sum_high - f->sum_zero,
+        .zero = f->has_residual ? f->sum_zero : f->zero,
+    };
+}
+
 #define VT_GEMM8_SUM(name)                                                                         \
     void name(const void *a, const uint8_t *b, int64_t k4, uint32_t rows, uint32_t cols,           \
               int32_t *ret_sums)

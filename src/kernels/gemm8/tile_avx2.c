@@ -84,13 +84,13 @@ typedef __m256i vt_ints;
 #define VT_FINISH_MAX(a, b)    _mm256_max_ps(a, b)
 #define VT_FINISH_MIN(a, b)    _mm256_min_ps(a, b)
 
-INLINE __m256 load_bytes(const void *p, bool is_signed)
+INLINE __m256 load_bytes(const void *p, uint8_t flip)
 {
-    const __m128i x = _mm_loadl_epi64(p);
-    return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(x) : _mm256_cvtepu8_epi32(x));
+    const __m128i x = _mm_xor_si128(_mm_loadl_epi64(p), _mm_set1_epi8((char)flip));
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(x));
 }
 
-/* All are in range. */
+/* All are in the range of their type. */
 INLINE void store_bytes(void *p, __m256i x)
 {
     const __m256i order =
@@ -101,7 +101,7 @@ INLINE void store_bytes(void *p, __m256i x)
                                             _mm256_extracti128_si256(bytes, 1));
     _mm_storel_epi64(p, both);
 }
-#define VT_FINISH_LOAD_BYTES(p, is_signed) load_bytes(p, is_signed)
+#define VT_FINISH_LOAD_BYTES(p, flip) load_bytes(p, flip)
 #define VT_FINISH_STORE_BYTES(p, x)        store_bytes(p, x)
 
 #include "kernels/gemm8/finish.inc"

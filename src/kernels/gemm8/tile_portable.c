@@ -31,22 +31,23 @@ static float clamp(float x, float low, float high)
     return x < high ? x : high;
 }
 
-static float add_residual(const struct vt_gemm8_finish *f, const void *residual, int64_t at,
-                          float q)
+static uint8_t finish_byte(const struct vt_gemm8_finish *f, const struct vt_gemm8_bounds *b,
+                           float x, const uint8_t *residual)
 {
-    const float r = f->residual_signed ? (float)((const int8_t *)residual)[at]
-                                       : (float)((const uint8_t *)residual)[at];
-    const float sum =
-        (q - f->zero) * f->sum_factor + (r - f->residual_zero) * f->residual_factor;
-    return clamp(rintf(sum) + f->sum_zero, f->sum_low, f->sum_high);
+    if (f->has_residual) {
+        const float r = (float)(*residual ^ (f->residual_signed ? 0x80 : 0));
+        x = rintf(x) * f->sum_factor + (r * f->residual_factor + b->shift);
+        x = clamp(x, b->sum_low, b->sum_high);
+    }
+    return (uint8_t)((int32_t)rintf(x) + (int32_t)b->zero);
 }
 
 void vt_s8_finish__portable(const struct vt_gemm8_finish *f, const struct vt_gemm8_tile *tile)
 {
+    const struct vt_gemm8_bounds b = vt_gemm8_bounds(f);
     for (uint32_t r = 0; r < tile->rows; r++) {
         const int64_t row = tile->row + r;
         const int32_t *sums = tile->sums + (size_t)r * VT_GEMM8_NR;
-        const float offset = f->offset != NULL ? f->offset[row] : 0.0f;
         for (uint32_t c = 0; c < tile->cols; c++) {
             const int64_t at = r * tile->stride + c;
             const int32_t sum = (int32_t)((uint32_t)sums[c] + (uint32_t)f->bias[row]);
@@ -54,20 +55,14 @@ void vt_s8_finish__portable(const struct vt_gemm8_finish *f, const struct vt_gem
                 ((int32_t *)tile->output)[at] = sum;
                 continue;
             }
-            const float x = (float)sum * f->factor[row] + offset;
+            float x = (float)sum * f->factor[row];
+            x = clamp(f->offset != NULL ? x + f->offset[row] : x, b.low, b.high);
             if (f->output == VT_F32) {
-                ((float *)tile->output)[at] = clamp(x, f->low, f->high);
+                ((float *)tile->output)[at] = x;
                 continue;
             }
-            float q = clamp(rintf(x) + f->zero, f->low, f->high);
-            if (f->has_residual) {
-                q = add_residual(f, tile->residual, at, q);
-            }
-            if (f->output == VT_I8) {
-                ((int8_t *)tile->output)[at] = (int8_t)q;
-            } else {
-                ((uint8_t *)tile->output)[at] = (uint8_t)q;
-            }
+            const uint8_t *residual = f->has_residual ? (const uint8_t *)tile->residual + at : NULL;
+            ((uint8_t *)tile->output)[at] = finish_byte(f, &b, x, residual);
         }
     }
 }

@@ -75,18 +75,18 @@ typedef __m512i vt_ints;
 #define VT_FINISH_MAX(a, b) _mm512_max_ps(a, b)
 #define VT_FINISH_MIN(a, b) _mm512_min_ps(a, b)
 
-INLINE __m512 load_bytes(const void *p, bool is_signed)
+INLINE __m512 load_bytes(const void *p, uint8_t flip)
 {
-    const __m128i x = _mm_loadu_si128(p);
-    return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x) : _mm512_cvtepu8_epi32(x));
+    const __m128i x = _mm_xor_si128(_mm_loadu_si128(p), _mm_set1_epi8((char)flip));
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x));
 }
 
-/* All are in range. */
+/* All are in the range of their type. */
 INLINE void store_bytes(void *p, __m512i x)
 {
     _mm_storeu_si128(p, _mm512_cvtepi32_epi8(x));
 }
-#define VT_FINISH_LOAD_BYTES(p, is_signed) load_bytes(p, is_signed)
+#define VT_FINISH_LOAD_BYTES(p, flip) load_bytes(p, flip)
 #define VT_FINISH_STORE_BYTES(p, x)        store_bytes(p, x)
 
 #include "kernels/gemm8/finish.inc"
