@@ -3,8 +3,8 @@
 #ifndef VT_GRAPH_WRITE_INTERNAL_H
 #define VT_GRAPH_WRITE_INTERNAL_H
 
-#include "graph/write.h"
 #include "core/ports.h"
+#include "graph/write.h"
 #include "graph/write_proto.h"
 
 /* Fields of the ONNX messages that are written here. */

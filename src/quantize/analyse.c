@@ -21,7 +21,8 @@ char *vt_q_text(struct vt_quantizer *q, const char *fmt, ...)
     va_start(args, fmt);
     const int n = vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return n >= 0 && (size_t)n < sizeof(text) ? vt_arena_strndup(&q->memory, text, (size_t)n) : NULL;
+    return n >= 0 && (size_t)n < sizeof(text) ? vt_arena_strndup(&q->memory, text, (size_t)n)
+                                              : NULL;
 }
 
 const struct vt_tensor *vt_q_floats(const struct vt_quantizer *q, uint32_t value)
@@ -87,10 +88,10 @@ static bool is_layer(const struct vt_quantizer *q, const struct vt_node *node)
         return false;
     }
     if (vt_q_is(node, "Conv")) {
-        return w->rank >= 3 && (node->n_inputs < 3 || node->inputs[2] == VT_NO_VALUE ||
-                                (vt_q_floats(q, node->inputs[2]) != NULL &&
-                                 vt_q_floats(q, node->inputs[2])->bytes ==
-                                     (size_t)w->dim[0] * sizeof(float)));
+        return w->rank >= 3 &&
+               (node->n_inputs < 3 || node->inputs[2] == VT_NO_VALUE ||
+                (vt_q_floats(q, node->inputs[2]) != NULL &&
+                 vt_q_floats(q, node->inputs[2])->bytes == (size_t)w->dim[0] * sizeof(float)));
     }
     if (w->rank != 2) {
         return false;

@@ -10,8 +10,8 @@ struct emission {
     struct vt_quantizer *q;
     struct vt_model_writer *writer;
     const struct vt_quantize_choice *choice;
-    bool *written;               /* by value: the constant is in the file */
-    char **scale_names;          /* by group */
+    bool *written;      /* by value: the constant is in the file */
+    char **scale_names; /* by group */
     char **zero_names;
     char **dequantised;          /* by value */
     struct vt_q_layer_names own; /* of the layer that is being written */
@@ -242,10 +242,10 @@ enum vt_status vt_quantizer_write(struct vt_quantizer *q, const struct vt_quanti
     e.scale_names = vt_calloc(n, sizeof(*e.scale_names));
     e.zero_names = vt_calloc(n, sizeof(*e.zero_names));
     e.dequantised = vt_calloc(n, sizeof(*e.dequantised));
-    status = e.written != NULL && e.scale_names != NULL && e.zero_names != NULL &&
-                     e.dequantised != NULL
-                 ? write_all(&e, err)
-                 : out_of_memory(err);
+    status =
+        e.written != NULL && e.scale_names != NULL && e.zero_names != NULL && e.dequantised != NULL
+            ? write_all(&e, err)
+            : out_of_memory(err);
     vt_free(e.written);
     vt_free(e.scale_names);
     vt_free(e.zero_names);

@@ -26,9 +26,9 @@ enum vt_q_role {
 
 struct vt_q_node {
     enum vt_q_role role;
-    uint32_t layer; /* of a layer */
-    uint32_t norm;  /* of a layer: the node it took in; VT_NO_NODE */
-    uint32_t output; /* value: of a layer with a norm, the norm's */
+    uint32_t layer;    /* of a layer */
+    uint32_t norm;     /* of a layer: the node it took in; VT_NO_NODE */
+    uint32_t output;   /* value: of a layer with a norm, the norm's */
     uint32_t finished; /* value: behind the activation that follows, where nobody else looks */
 };
 

@@ -166,8 +166,7 @@ static const char *write_moved(struct vt_quantizer *q, struct vt_model_writer *w
                                              : (void *)(uintptr_t)attr->floats;
     }
     t.bytes = (size_t)(t.rank == 0 ? 1 : t.dim[0]) * vt_dtype_bytes(t.dtype);
-    char *name =
-        vt_q_text(q, "%s.%s%s", q->values[node->outputs[0]].name, m->attr, q->suffix);
+    char *name = vt_q_text(q, "%s.%s%s", q->values[node->outputs[0]].name, m->attr, q->suffix);
     if (name != NULL) {
         vt_write_constant(writer, name, &t);
     }
@@ -177,8 +176,7 @@ static const char *write_moved(struct vt_quantizer *q, struct vt_model_writer *w
 /* Where an input stands now that stood at `i` of an old Resize or Upsample: (x, scales). */
 static uint32_t place_of(const struct vt_node *node, uint32_t i)
 {
-    const bool old =
-        (vt_q_is(node, "Resize") && node->opset < 11) || vt_q_is(node, "Upsample");
+    const bool old = (vt_q_is(node, "Resize") && node->opset < 11) || vt_q_is(node, "Upsample");
     return old && i == 1 ? 2 : i;
 }
 
@@ -218,9 +216,8 @@ enum vt_status vt_q_write_node(struct vt_quantizer *q, struct vt_model_writer *w
         vt_write_node_input(writer, name);
     }
     for (uint32_t i = 0; i < node->n_outputs; i++) {
-        vt_write_node_output(writer,
-                             node->outputs[i] != VT_NO_VALUE ? q->values[node->outputs[i]].name
-                                                             : "");
+        vt_write_node_output(
+            writer, node->outputs[i] != VT_NO_VALUE ? q->values[node->outputs[i]].name : "");
     }
     write_attrs(writer, node);
     vt_write_node_end(writer);

@@ -64,8 +64,7 @@ static bool may_join(const struct vt_quantizer *q, const struct vt_node *node, b
 {
     float least = 0.0f, most = 0.0f;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        if (node->inputs[i] == VT_NO_VALUE ||
-            vt_q_declared(q, node->inputs[i])->constant != NULL) {
+        if (node->inputs[i] == VT_NO_VALUE || vt_q_declared(q, node->inputs[i])->constant != NULL) {
             return false;
         }
         const float w = width(q, node->inputs[i]);

@@ -146,8 +146,8 @@ static struct vt_tensor row_of(enum vt_dtype dtype, int64_t n, void *data)
         .dtype = dtype, .rank = 1, .dim = {n}, .data = data, .bytes = (size_t)n * 4};
 }
 
-static void write_quantised(struct vt_quantizer *q, struct vt_model_writer *writer,
-                            struct layer *l, const char *base, int64_t axis, float input_scale,
+static void write_quantised(struct vt_quantizer *q, struct vt_model_writer *writer, struct layer *l,
+                            const char *base, int64_t axis, float input_scale,
                             struct vt_q_layer_names *ret)
 {
     struct vt_tensor stored = *l->weights, row = row_of(VT_F32, l->channels, l->scales);

@@ -57,8 +57,8 @@ static void digits_become_int8(void **state)
                     "--json", "-o", "r", NULL);
     json_t *root = run_json(&outcome);
     json_t *accuracy = result_of(root, "Offline", "accuracy");
-    const double ran = json_number_value(
-        json_object_get(json_object_get(accuracy, "quality"), "value"));
+    const double ran =
+        json_number_value(json_object_get(json_object_get(accuracy, "quality"), "value"));
     assert_true(ran > after - 0.01 && ran < after + 0.01);
     json_decref(root);
     outcome_free(&outcome);
@@ -90,7 +90,8 @@ static void layers_are_left_out(void **state)
     assert_non_null(strstr(outcome.out, "named by --skip"));
     outcome_free(&outcome);
     /* No int8 model is that exact: as many as allowed are left out. */
-    outcome = vatio("quantize", "digits", "-c", "digits", "-o", "s.onnx", "--min-sqnr", "120", NULL);
+    outcome =
+        vatio("quantize", "digits", "-c", "digits", "-o", "s.onnx", "--min-sqnr", "120", NULL);
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "3 of 4 in int8"));
     assert_non_null(strstr(outcome.out, "costs too much accuracy"));
@@ -103,16 +104,16 @@ static void wrong_use_is_refused(void **state)
     assert_one_error(vatio("quantize", NULL), 2, "one model");
     assert_one_error(vatio("quantize", "digits", NULL), 2, "--calibrate");
     assert_one_error(vatio("quantize", "none.onnx", "-c", "tensor", NULL), 3, "none.onnx");
-    assert_one_error(vatio("quantize", "digits", "-c", "digits", "--skip", "conv9", "-o", "e.onnx",
-                           NULL),
-                     2, "conv9");
+    assert_one_error(
+        vatio("quantize", "digits", "-c", "digits", "--skip", "conv9", "-o", "e.onnx", NULL), 2,
+        "conv9");
     assert_one_error(vatio("quantize", "digits", "-c", "digits", "--method", "best", NULL), 2,
                      "--method");
     assert_one_error(vatio("quantize", "digits", "-c", "digits", "-o", "/proc/x.onnx", NULL), 5,
                      "/proc/x.onnx");
-    assert_one_error(vatio("quantize", VATIO_DIGITS_ONNX, "-c", "digits", "-o", VATIO_DIGITS_ONNX,
-                           NULL),
-                     2, "the model itself");
+    assert_one_error(
+        vatio("quantize", VATIO_DIGITS_ONNX, "-c", "digits", "-o", VATIO_DIGITS_ONNX, NULL), 2,
+        "the model itself");
     assert_int_equal(access(work_path("e.onnx"), F_OK), -1);
 }
 
@@ -139,8 +140,8 @@ static void resnet8_keeps_its_accuracy(void **state)
     if (access(model, R_OK) != 0) {
         skip();
     }
-    struct outcome outcome = vatio("quantize", model, "-c", images, "--preprocess", "raw", "-o",
-                                   "r8.onnx", NULL);
+    struct outcome outcome =
+        vatio("quantize", model, "-c", images, "--preprocess", "raw", "-o", "r8.onnx", NULL);
     assert_int_equal(outcome.code, 0);
     const double before = number_between(outcome.out, "quality        ", " % in float32");
     const double after = number_between(outcome.out, "in float32, ", " % in int8");

@@ -27,7 +27,8 @@ static uint8_t *random_bytes(struct random *r, int64_t n)
     assert_non_null(x);
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = random_bits(r);
-        x[i] = bits % 4 != 0 ? (uint8_t)(bits >> 8) : (bits & 16 ? 0xff : (bits & 32 ? 0x80 : 0x7f));
+        x[i] =
+            bits % 4 != 0 ? (uint8_t)(bits >> 8) : (bits & 16 ? 0xff : (bits & 32 ? 0x80 : 0x7f));
     }
     return x;
 }
@@ -104,9 +105,8 @@ static float finished(const struct vt_gemm8_finish *f, int64_t row, int64_t sum,
     if (f->has_residual) {
         /* Bytes as uint8: the constant part is rounded as one number. */
         const float moved = f->residual_signed ? 128.0f : 0.0f;
-        x = (q - f->zero) * f->sum_factor +
-            (((float)residual + moved) * f->residual_factor -
-             (f->residual_zero + moved) * f->residual_factor);
+        x = (q - f->zero) * f->sum_factor + (((float)residual + moved) * f->residual_factor -
+                                             (f->residual_zero + moved) * f->residual_factor);
         q = clamp_to(nearbyintf(x) + f->sum_zero, f->sum_low, f->sum_high);
     }
     return q;
@@ -146,8 +146,8 @@ static int64_t conv_sum(const struct conv_case *c, const uint8_t *x, const uint8
     int64_t sum = 0;
     for (int64_t i = 0; i < ins; i++)
         for (int64_t t = 0; t < volume(v->kernel); t++) {
-            const int64_t k[3] = {t / v->kernel[2] / v->kernel[1],
-                                  t / v->kernel[2] % v->kernel[1], t % v->kernel[2]};
+            const int64_t k[3] = {t / v->kernel[2] / v->kernel[1], t / v->kernel[2] % v->kernel[1],
+                                  t % v->kernel[2]};
             int64_t p[3];
             bool inside = true;
             for (int d = 0; d < 3; d++) {
@@ -368,8 +368,7 @@ static void check_rows(struct random *r, uint32_t features, enum vt_dtype output
             for (int64_t k = 0; k < c.k; k++)
                 sum += (int64_t)(x[n * c.k + k] ^ c.flip) *
                        ((int8_t)w[k * c.m + m] - (weight_zeros ? f.zero[m] : 0));
-            const float want =
-                output == VT_I32 ? (float)(int32_t)sum : finished(&f.f, m, sum, 0);
+            const float want = output == VT_I32 ? (float)(int32_t)sum : finished(&f.f, m, sum, 0);
             const float got = stored(output, c.out, n * c.m + m);
             if (got != want)
                 fail_msg("%s: row %lld, output %lld is %g, not %g", c.kernel->name, (long long)n,

@@ -44,7 +44,8 @@ static void test_maximum_of_bytes(void **state)
             p.dilation[d] = random_int(&r, 1, 2);
             p.pad[d] = random_int(&r, 0, p.kernel[d] - 1);
             p.in[d] = random_int(&r, 0, d == 2 ? 50 : 6) + (p.kernel[d] - 1) * p.dilation[d] + 1;
-            p.out[d] = (p.in[d] + p.pad[d] - (p.kernel[d] - 1) * p.dilation[d] - 1) / p.stride[d] + 1;
+            p.out[d] =
+                (p.in[d] + p.pad[d] - (p.kernel[d] - 1) * p.dilation[d] - 1) / p.stride[d] + 1;
         }
         const int64_t n_in = p.planes * volume(p.in), n_out = p.planes * volume(p.out);
         uint8_t *x = vt_alloc((size_t)n_in), *y = vt_alloc((size_t)n_out);

@@ -22,16 +22,17 @@ static int ways(const struct vt_bytes_way *ret[3])
 static struct vt_byte_scale random_scale(struct random *r)
 {
     const bool is_signed = random_int(r, 0, 1);
-    return (struct vt_byte_scale){.scale = fabsf(random_float(r)) * 0.1f + 1e-3f,
-                                  .zero = (int32_t)random_int(r, is_signed ? -128 : 0,
-                                                              is_signed ? 127 : 255),
-                                  .is_signed = is_signed};
+    return (struct vt_byte_scale){
+        .scale = fabsf(random_float(r)) * 0.1f + 1e-3f,
+        .zero = (int32_t)random_int(r, is_signed ? -128 : 0, is_signed ? 127 : 255),
+        .is_signed = is_signed};
 }
 
 static struct vt_quant_scales general(const struct vt_byte_scale *s, int64_t n, uint8_t *zero)
 {
     *zero = (uint8_t)s->zero;
-    return (struct vt_quant_scales){.outer = 1, .n = n, .inner = 1, .scale = &s->scale, .zero = zero};
+    return (struct vt_quant_scales){
+        .outer = 1, .n = n, .inner = 1, .scale = &s->scale, .zero = zero};
 }
 
 static void test_there_and_back(void **state)
@@ -83,14 +84,14 @@ static void test_sum(void **state)
         }
         all[round % n_ways]->add(&s, a, b, n, y);
         for (int64_t i = 0; i < n; i++) {
-            const double sum = value_of(a[i], &s.a) * (double)s.a.scale +
-                               value_of(b[i], &s.b) * (double)s.b.scale;
-            const double want = fmin(fmax(rint(sum / (double)s.y.scale) + s.y.zero,
-                                          (double)s.low),
-                                     (double)s.high);
+            const double sum =
+                value_of(a[i], &s.a) * (double)s.a.scale + value_of(b[i], &s.b) * (double)s.b.scale;
+            const double want =
+                fmin(fmax(rint(sum / (double)s.y.scale) + s.y.zero, (double)s.low), (double)s.high);
             const double got = s.y.is_signed ? (int8_t)y[i] : y[i];
             /* float32 may round what lies between two numbers to the other one. */
-            const double edge = fabs(sum / (double)s.y.scale - floor(sum / (double)s.y.scale) - 0.5);
+            const double edge =
+                fabs(sum / (double)s.y.scale - floor(sum / (double)s.y.scale) - 0.5);
             assert_true(fabs(got - want) <= (edge < 1e-3 ? 1.0 : 0.0));
         }
     }

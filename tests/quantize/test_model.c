@@ -22,8 +22,8 @@ static float draw(void)
     return (float)(int32_t)(seed >> 32) * 0x1p-31F;
 }
 
-static void constant(struct vt_model_writer *w, const char *name, uint32_t rank,
-                     const int64_t *dim, float scale, float offset)
+static void constant(struct vt_model_writer *w, const char *name, uint32_t rank, const int64_t *dim,
+                     float scale, float offset)
 {
     float values[4096];
     struct vt_tensor t = {.dtype = VT_F32, .rank = rank, .data = values};
@@ -310,8 +310,8 @@ static void test_pass(void **state)
         find_ranges(&plain, q, ranges);
         load(&q8, quantised(q, ranges, true, true, is_signed));
         const struct vt_plan_options with = {.observe = observe, .observe_ctx = &q8};
-        const struct vt_plan_options without = {
-            .without = UINT64_C(1) << vt_plan_pass_find("recognise-qdq")};
+        const struct vt_plan_options without = {.without = UINT64_C(1)
+                                                           << vt_plan_pass_find("recognise-qdq")};
         double noise = 0, signal = 0;
         for (int i = 0; i < SAMPLES; i++) {
             run(&q8, &without, i, &y, 1);
@@ -358,8 +358,8 @@ static void test_what_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),      cmocka_unit_test(test_quantised),
-        cmocka_unit_test(test_some_layers), cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_layers),         cmocka_unit_test(test_quantised),
+        cmocka_unit_test(test_some_layers),    cmocka_unit_test(test_pass),
         cmocka_unit_test(test_what_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,10 +7,10 @@
 #include "kernels/conv8/ways.h"
 
 /* What the kernels may read beyond a row, and how many rows of the kernel there may be. */
-#define SLACK    80
+#define SLACK 80
 /* Sums that are finished together, as far as whole rows allow. */
 #define TOGETHER_MOST 8192
-#define TAPS_MAX 64
+#define TAPS_MAX      64
 /* Wider kernels are mostly zeros, or no image processing at all. */
 #define WIDTH_MAX 64
 
@@ -168,8 +168,8 @@ static void sweep_plane(const struct sweep *s, const uint8_t *plane, int64_t ima
     for (int64_t z = 0; z < conv->out[0]; z++) {
         for (int64_t y = 0; y < conv->out[1]; y += together, at += tile.cols) {
             job.rows = conv->out[1] - y < together ? conv->out[1] - y : together;
-            job.base = plane + (z * conv->stride[0] * conv8_span(conv, 1) + y * conv->stride[1]) *
-                                   bytes;
+            job.base =
+                plane + (z * conv->stride[0] * conv8_span(conv, 1) + y * conv->stride[1]) * bytes;
             make_sums(conv, &job);
             if (finish->a_zero != NULL) {
                 take_zeros(conv, &job, finish->a_zero[channel]);
@@ -223,5 +223,5 @@ void vt_s8_depthwise__portable(const struct vt_conv8_depthwise *job)
     }
 }
 
-const struct vt_conv8_way vt_conv8_way_depthwise = {"depthwise", false,           fits, packed_bytes,
-                                                    pack,        workspace_bytes, run};
+const struct vt_conv8_way vt_conv8_way_depthwise = {
+    "depthwise", false, fits, packed_bytes, pack, workspace_bytes, run};

@@ -129,8 +129,8 @@ static void pack_run(const struct vt_conv8 *conv, const uint8_t *laid, int64_t n
     const int64_t height = conv8_span(conv, 1) * width, depth = conv8_span(conv, 0) * height;
     const int64_t x = n % conv->out[2], y = n / conv->out[2] % conv->out[1];
     const int64_t z = n / conv->out[2] / conv->out[1], fours = conv8_fours(conv);
-    const uint8_t *from = laid + z * conv->stride[0] * height + y * conv->stride[1] * width +
-                          x * conv->stride[2] * 4;
+    const uint8_t *from =
+        laid + z * conv->stride[0] * height + y * conv->stride[1] * width + x * conv->stride[2] * 4;
     for (int64_t four = 0; four < fours; four++, from += depth) {
         for (int64_t kz = 0; kz < conv->kernel[0]; kz++) {
             for (int64_t ky = 0; ky < conv->kernel[1]; ky++) {
@@ -209,8 +209,7 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm8_place *ret)
     const int64_t image = p->first + batch / conv->groups;
     const int64_t at = (image * conv->out_channels + group * outs) * conv8_volume(conv->out);
     ret->a = (const char *)p->data->packed + group * conv->group_bytes;
-    ret->output = (char *)p->data->output +
-                  (size_t)at * vt_dtype_bytes(p->data->finish->output);
+    ret->output = (char *)p->data->output + (size_t)at * vt_dtype_bytes(p->data->finish->output);
     ret->residual = p->data->residual != NULL ? (const char *)p->data->residual + at : NULL;
     ret->row = group * outs;
 }
@@ -230,8 +229,8 @@ static void product_init(struct vt_gemm8 *gemm, const struct vt_conv8 *conv,
                               .batches = images * conv->groups,
                               .row_stride = conv8_volume(conv->out),
                               .col_stride = 1,
-                              .pack_b = conv->way == &vt_conv8_way_pointwise ? pack_pixels
-                                                                             : pack_patches,
+                              .pack_b =
+                                  conv->way == &vt_conv8_way_pointwise ? pack_pixels : pack_patches,
                               .locate = locate,
                               .ctx = product};
 }
@@ -322,8 +321,7 @@ static void run(const struct vt_conv8 *conv, const struct vt_conv8_data *data, s
     }
 }
 
-const struct vt_conv8_way vt_conv8_way_pointwise = {"pointwise", true,           pointwise_fits,
-                                                    packed_bytes, pack,          workspace_bytes,
-                                                    run};
-const struct vt_conv8_way vt_conv8_way_rows = {"rows", true,            any_fits, packed_bytes,
-                                               pack,   workspace_bytes, run};
+const struct vt_conv8_way vt_conv8_way_pointwise = {
+    "pointwise", true, pointwise_fits, packed_bytes, pack, workspace_bytes, run};
+const struct vt_conv8_way vt_conv8_way_rows = {"rows",          true, any_fits, packed_bytes, pack,
+                                               workspace_bytes, run};

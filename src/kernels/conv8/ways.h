@@ -15,8 +15,8 @@ struct vt_conv8_way {
                  void *ret_packed);
     size_t (*workspace_bytes)(const struct vt_conv8 *conv, bool weight_zeros, uint32_t threads);
     /* No extent of the output is 0. Allocates nothing. */
-    void (*run)(const struct vt_conv8 *conv, const struct vt_conv8_data *data,
-                struct vt_pool *pool, void *workspace);
+    void (*run)(const struct vt_conv8 *conv, const struct vt_conv8_data *data, struct vt_pool *pool,
+                void *workspace);
 };
 
 extern const struct vt_conv8_way vt_conv8_way_depthwise;

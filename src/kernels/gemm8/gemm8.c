@@ -23,8 +23,7 @@ static const struct vt_gemm8_kernel kernel_avx2 = {
 static const struct vt_gemm8_kernel kernel_vnni = {
     "12x32 vnni", 12, 4, 1, NULL, NULL, vt_s8_gemm_12x32__vnni, vt_s8_finish__avx512};
 static const struct vt_gemm8_kernel kernel_amx = {
-    "32x32 amx",  32, 64, 1, vt_amx_begin, vt_amx_end, vt_s8_gemm_32x32__amx,
-    vt_s8_finish__avx512};
+    "32x32 amx", 32, 64, 1, vt_amx_begin, vt_amx_end, vt_s8_gemm_32x32__amx, vt_s8_finish__avx512};
 #endif
 
 const struct vt_gemm8_kernel *vt_gemm8_kernel_find(uint32_t features)
@@ -195,27 +194,14 @@ static void finish_tile(const struct block *block, int64_t m, uint32_t rows, int
         take_zeros(block, m, rows, n, cols);
     }
     if (block->out == NULL) {
-        tile.residual =
-            gemm->finish.has_residual ? (const char *)block->place.residual + at : NULL;
+        tile.residual = gemm->finish.has_residual ? (const char *)block->place.residual + at : NULL;
         gemm->kernel->finish(&gemm->finish, &tile);
         return;
     }
     tile.output = block->out;
     tile.stride = NR;
     gemm->kernel->finish(&gemm->finish, &tile);
-    for (uint32_t c = 0; c < cols; c++, output += (size_t)gemm->col_stride * bytes) {
-        if (bytes == 1) {
-            const uint8_t *from = (const uint8_t *)block->out + c;
-            for (uint32_t r = 0; r < rows; r++) {
-                output[r] = (char)from[(size_t)r * NR];
-            }
-        } else {
-            const uint32_t *from = (const uint32_t *)block->out + c;
-            for (uint32_t r = 0; r < rows; r++) {
-                memcpy(output + r * sizeof(*from), from + (size_t)r * NR, sizeof(*from));
-            }
-        }
-    }
+    vt_gemm8_turn(block->out, bytes, rows, cols, output, (size_t)gemm->col_stride * bytes);
 }
 
 /* Rows of the result and the residual lie far apart: they are asked for before the sums, which
@@ -246,8 +232,7 @@ static void compute_tile(const struct block *block, int64_t m, int64_t n)
     if (block->out == NULL) {
         prefetch_rows(block, m, rows, n);
     }
-    kernel->sum(a, block->b + (n - block->n0) * block->k4 * 4, block->k4, rows, cols,
-                block->sums);
+    kernel->sum(a, block->b + (n - block->n0) * block->k4 * 4, block->k4, rows, cols, block->sums);
     finish_tile(block, m, rows, n, cols);
 }
 

@@ -59,9 +59,9 @@ struct vt_gemm8_tile {
 struct vt_gemm8_kernel {
     const char *name; /* "12x32 vnni" */
     uint32_t mr;
-    uint32_t ku;           /* k is padded to a multiple of it; panels of A are [k / ku][mr][ku] */
-    uint32_t a_bytes;      /* of an element of A; 2: as int16, each four ordered 0 2 1 3 */
-    void (*begin)(void);   /* around the tiles of one thread; NULL: nothing to do */
+    uint32_t ku;         /* k is padded to a multiple of it; panels of A are [k / ku][mr][ku] */
+    uint32_t a_bytes;    /* of an element of A; 2: as int16, each four ordered 0 2 1 3 */
+    void (*begin)(void); /* around the tiles of one thread; NULL: nothing to do */
     void (*end)(void);
     /* Sums of a panel of A and one of B, k / 4 = k4 steps; at least rows × cols of [mr][NR]. */
     void (*sum)(const void *a, const uint8_t *b, int64_t k4, uint32_t rows, uint32_t cols,
@@ -119,6 +119,10 @@ struct vt_gemm8 {
 size_t vt_gemm8_workspace_bytes(const struct vt_gemm8 *gemm, uint32_t threads);
 void vt_gemm8_run(const struct vt_gemm8 *gemm, struct vt_pool *pool, void *workspace);
 
+/* Results of 1 or 4 bytes, [rows][VT_GEMM8_NR], so that row r of column c is at
+ * to + c·stride + r·bytes. */
+void vt_gemm8_turn(const void *tile, size_t bytes, uint32_t rows, uint32_t cols, void *to,
+                   size_t stride);
 /* out[4·i + j] = rows[j][i] ^ flip, i below n: how channels of an image become steps of four. */
 void vt_u8_interleave(const uint8_t *const rows[4], int64_t n, uint8_t flip, uint8_t *out);
 /* A panel of B from `cols` rows of k bytes that lie `stride` apart. */

@@ -70,19 +70,19 @@ void vt_s8_gemm_4x32__avx2(const void *a, const uint8_t *b, int64_t k4, uint32_t
 typedef __m256 vt_vec;
 typedef __m256i vt_ints;
 
-#define VT_FINISH_NAME         vt_s8_finish__avx2
-#define VT_FINISH_VL           8
-#define VT_FINISH_SPLAT(x)     _mm256_set1_ps(x)
-#define VT_FINISH_SPLAT_INT(x) _mm256_set1_epi32(x)
-#define VT_FINISH_LOAD(p)      _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define VT_FINISH_STORE(p, x)  _mm256_storeu_si256((__m256i *)(void *)(p), x)
+#define VT_FINISH_NAME          vt_s8_finish__avx2
+#define VT_FINISH_VL            8
+#define VT_FINISH_SPLAT(x)      _mm256_set1_ps(x)
+#define VT_FINISH_SPLAT_INT(x)  _mm256_set1_epi32(x)
+#define VT_FINISH_LOAD(p)       _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define VT_FINISH_STORE(p, x)   _mm256_storeu_si256((__m256i *)(void *)(p), x)
 #define VT_FINISH_STORE_F(p, x) _mm256_storeu_ps(p, x)
 #define VT_FINISH_ADD_INT(a, b) _mm256_add_epi32(a, b)
-#define VT_FINISH_FLOAT(x)     _mm256_cvtepi32_ps(x)
-#define VT_FINISH_INT(x)       _mm256_cvtps_epi32(x)
-#define VT_FINISH_ROUND(x)     _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-#define VT_FINISH_MAX(a, b)    _mm256_max_ps(a, b)
-#define VT_FINISH_MIN(a, b)    _mm256_min_ps(a, b)
+#define VT_FINISH_FLOAT(x)      _mm256_cvtepi32_ps(x)
+#define VT_FINISH_INT(x)        _mm256_cvtps_epi32(x)
+#define VT_FINISH_ROUND(x)      _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define VT_FINISH_MAX(a, b)     _mm256_max_ps(a, b)
+#define VT_FINISH_MIN(a, b)     _mm256_min_ps(a, b)
 
 INLINE __m256 load_bytes(const void *p, uint8_t flip)
 {
@@ -97,11 +97,11 @@ INLINE void store_bytes(void *p, __m256i x)
         _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12,
                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
     const __m256i bytes = _mm256_shuffle_epi8(x, order);
-    const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes),
-                                            _mm256_extracti128_si256(bytes, 1));
+    const __m128i both =
+        _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
     _mm_storel_epi64(p, both);
 }
 #define VT_FINISH_LOAD_BYTES(p, flip) load_bytes(p, flip)
-#define VT_FINISH_STORE_BYTES(p, x)        store_bytes(p, x)
+#define VT_FINISH_STORE_BYTES(p, x)   store_bytes(p, x)
 
 #include "kernels/gemm8/finish.inc"

@@ -70,10 +70,9 @@ typedef __m512i vt_ints;
 #define VT_FINISH_ADD_INT(a, b) _mm512_add_epi32(a, b)
 #define VT_FINISH_FLOAT(x)      _mm512_cvtepi32_ps(x)
 #define VT_FINISH_INT(x)        _mm512_cvtps_epi32(x)
-#define VT_FINISH_ROUND(x)                                                                         \
-    _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-#define VT_FINISH_MAX(a, b) _mm512_max_ps(a, b)
-#define VT_FINISH_MIN(a, b) _mm512_min_ps(a, b)
+#define VT_FINISH_ROUND(x)      _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define VT_FINISH_MAX(a, b)     _mm512_max_ps(a, b)
+#define VT_FINISH_MIN(a, b)     _mm512_min_ps(a, b)
 
 INLINE __m512 load_bytes(const void *p, uint8_t flip)
 {
@@ -87,6 +86,6 @@ INLINE void store_bytes(void *p, __m512i x)
     _mm_storeu_si128(p, _mm512_cvtepi32_epi8(x));
 }
 #define VT_FINISH_LOAD_BYTES(p, flip) load_bytes(p, flip)
-#define VT_FINISH_STORE_BYTES(p, x)        store_bytes(p, x)
+#define VT_FINISH_STORE_BYTES(p, x)   store_bytes(p, x)
 
 #include "kernels/gemm8/finish.inc"

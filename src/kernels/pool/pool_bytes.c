@@ -83,8 +83,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end, uint32_t worker)
             for (int64_t ky = first[1]; ky < last[1]; ky++) {
                 const int64_t iz = z * p->stride[0] - p->pad[0] + kz * p->dilation[0];
                 const int64_t iy = y * p->stride[1] - p->pad[1] + ky * p->dilation[1];
-                take_row(plane + (iz * p->in[1] + iy) * p->in[2], width, job->flip,
-                         most + before);
+                take_row(plane + (iz * p->in[1] + iy) * p->in[2], width, job->flip, most + before);
             }
         }
         take_taps(p, most, out);

@@ -41,8 +41,7 @@ static void dequantize_part(void *ctx, int64_t begin, int64_t end, uint32_t work
 {
     const struct job *job = ctx;
     (void)worker;
-    job->way->dequantize(job->scale, job->x + begin, end - begin,
-                         (float *)(void *)job->y + begin);
+    job->way->dequantize(job->scale, job->x + begin, end - begin, (float *)(void *)job->y + begin);
 }
 
 static void add_part(void *ctx, int64_t begin, int64_t end, uint32_t worker)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From real numbers to quantised ones and back. */
-#include "kernels/quant/bytes.h"
 #include "kernels/quant/quant.h"
+#include "kernels/quant/bytes.h"
 #include "plan/ops/support.h"
 
 /* Scales and zero points as inputs 1 and 2 give them: one, one a position of `axis`, or (with

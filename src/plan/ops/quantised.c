@@ -130,7 +130,7 @@ static void finish_quantised(const struct vt_op_context *ctx, const struct vt_q_
     const float scale = scale_at(ctx, p->y_scale, 0);
     f->zero = (float)byte_at(y_zero, 0);
     vt_q_bounds(residual == NULL ? ctx->epilogue : &plain, scale, f->zero,
-              y_zero != NULL && y_zero->dtype == VT_I8, &f->low, &f->high);
+                y_zero != NULL && y_zero->dtype == VT_I8, &f->low, &f->high);
     if (residual == NULL) {
         return;
     }
@@ -212,8 +212,7 @@ enum vt_status vt_q_conv_prepare(struct vt_op_context *ctx, struct vt_q_conv *q,
     const struct vt_tensor *x = vt_q_at(ctx, places->a), *w = vt_q_at(ctx, places->b);
     struct vt_conv8 *c = &q->conv;
     struct vt_window window;
-    enum vt_status status =
-        vt_window_read(ctx, x, &ctx->outputs[0], w->dim + 2, false, &window);
+    enum vt_status status = vt_window_read(ctx, x, &ctx->outputs[0], w->dim + 2, false, &window);
     if (status != VT_OK) {
         return status;
     }
@@ -251,16 +250,16 @@ enum vt_status vt_q_conv_prepare(struct vt_op_context *ctx, struct vt_q_conv *q,
     struct conv_packing packing = {q, w->data};
     const uint64_t key = vt_conv8_packed_key(c);
     const size_t bytes = vt_conv8_packed_bytes(c);
-    q->product.packed = vt_weights_pack(ctx->weights, w->data, "conv8", key, bytes, pack_conv,
-                                        &packing);
-    q->product.sums = vt_weights_pack(ctx->weights, w->data, "conv8.sums", 0,
-                                      (size_t)c->out_channels * sizeof(int32_t), pack_conv_sums,
-                                      &packing);
+    q->product.packed =
+        vt_weights_pack(ctx->weights, w->data, "conv8", key, bytes, pack_conv, &packing);
+    q->product.sums =
+        vt_weights_pack(ctx->weights, w->data, "conv8.sums", 0,
+                        (size_t)c->out_channels * sizeof(int32_t), pack_conv_sums, &packing);
     if (q->product.packed == NULL || q->product.sums == NULL) {
         return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights", bytes);
     }
-    size_t workspace = vt_op_align(vt_conv8_workspace_bytes(
-        c, may_have_zeros(ctx, &q->product), vt_pool_threads(ctx->pool)));
+    size_t workspace = vt_op_align(
+        vt_conv8_workspace_bytes(c, may_have_zeros(ctx, &q->product), vt_pool_threads(ctx->pool)));
     vt_q_reserve(&q->product, &workspace);
     *ret_workspace = workspace;
     return VT_OK;
@@ -384,8 +383,8 @@ enum vt_status vt_q_matmul_prepare(struct vt_op_context *ctx, struct vt_q_matmul
     }
     const uint64_t variant = (uint64_t)q->kernel->mr << 16 | (uint64_t)q->kernel->ku << 8 |
                              (uint64_t)q->kernel->a_bytes << 1 | (turned ? 1 : 0);
-    q->product.packed = vt_weights_pack(ctx->weights, b->data, "gemm8", variant, bytes + 1,
-                                        pack_matmul, &packing);
+    q->product.packed =
+        vt_weights_pack(ctx->weights, b->data, "gemm8", variant, bytes + 1, pack_matmul, &packing);
     q->product.sums = vt_weights_pack(ctx->weights, b->data, "gemm8.sums", turned ? 1 : 0,
                                       (size_t)(q->product.rows + 1) * sizeof(int32_t),
                                       pack_matmul_sums, &packing);

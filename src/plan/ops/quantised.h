@@ -35,7 +35,7 @@ static inline const struct vt_tensor *vt_q_at(const struct vt_op_context *ctx, u
 /* The part of a state that both kinds of product have. */
 struct vt_q_product {
     const struct vt_q_places *places;
-    int64_t rows, depth;            /* of the weights: outputs, and steps of a sum */
+    int64_t rows, depth; /* of the weights: outputs, and steps of a sum */
     const void *packed;
     const int32_t *sums;            /* of the weights' rows */
     uint8_t flip;                   /* makes int8 of the weights */

@@ -16,177 +16,8 @@
  * A Relu or a Clip before the rounding becomes bounds of the result.
  */
 #include <math.h>
-#include <string.h>
 
-#include "plan/ops/quantised.h"
-#include "plan/passes/pass.h"
-
-struct recognition {
-    struct vt_builder *builder;
-    struct vt_program *program;
-    const struct vt_node **makers; /* by value: the node of this graph that makes it */
-    uint32_t *changes;
-};
-
-/* A tensor of quantised numbers: values, VT_NO_VALUE where the zero point is omitted. */
-struct quantised {
-    uint32_t data, scale, zero;
-    int64_t axis;
-    struct vt_step *step; /* the DequantizeLinear; NULL where it was folded */
-};
-
-static const struct vt_shape_info *info_of(const struct recognition *r, uint32_t value)
-{
-    return &r->builder->values[value].info;
-}
-
-static bool is_byte(enum vt_dtype dtype)
-{
-    return dtype == VT_I8 || dtype == VT_U8;
-}
-
-static bool is_step(const struct vt_step *step, const char *name)
-{
-    return step != NULL && !step->dead && step->op != NULL && step->node->domain[0] == '\0' &&
-           strcmp(step->op->name, name) == 0;
-}
-
-/* The living step of this program that makes the value; NULL: another, or none. */
-static struct vt_step *producer_of(const struct recognition *r, uint32_t value)
-{
-    value = vt_resolve(r->builder, value);
-    if (value == VT_NO_VALUE) {
-        return NULL;
-    }
-    const struct vt_build_value *made = &r->builder->values[value];
-    return made->producer != NULL && !made->producer->dead && made->home == r->program
-               ? made->producer
-               : NULL;
-}
-
-/* The same, where nobody else looks at the value. */
-static struct vt_step *sole_producer_of(const struct recognition *r, uint32_t value)
-{
-    value = vt_resolve(r->builder, value);
-    return value != VT_NO_VALUE && r->builder->values[value].uses == 1 ? producer_of(r, value)
-                                                                       : NULL;
-}
-
-static const struct vt_tensor *constant_of(const struct recognition *r, uint32_t value)
-{
-    value = vt_resolve(r->builder, value);
-    return value != VT_NO_VALUE ? r->builder->values[value].info.value : NULL;
-}
-
-static uint32_t input_of(const struct recognition *r, const struct vt_step *step, uint32_t i)
-{
-    return i < step->n_inputs ? vt_resolve(r->builder, step->inputs[i]) : VT_NO_VALUE;
-}
-
-/* Scale and zero point are constants, `n` of each or one. */
-static bool has_scales(const struct recognition *r, const struct quantised *q, int64_t n)
-{
-    const struct vt_tensor *scale = constant_of(r, q->scale);
-    const int64_t count = scale != NULL ? vt_op_elements(scale) : 0;
-    if (scale == NULL || scale->dtype != VT_F32 || (count != 1 && count != n)) {
-        return false;
-    }
-    if (q->zero == VT_NO_VALUE) {
-        return true;
-    }
-    const struct vt_tensor *zero = constant_of(r, q->zero);
-    return zero != NULL && zero->dtype == info_of(r, q->data)->dtype &&
-           vt_op_elements(zero) == count;
-}
-
-/* What a DequantizeLinear with that result has dequantised. */
-static bool find_quantised(const struct recognition *r, uint32_t value, struct quantised *ret)
-{
-    struct vt_step *step = producer_of(r, value);
-    const struct vt_node *node = NULL;
-    value = vt_resolve(r->builder, value);
-    *ret = (struct quantised){VT_NO_VALUE, VT_NO_VALUE, VT_NO_VALUE, 1, NULL};
-    if (is_step(step, "DequantizeLinear")) {
-        node = step->node;
-        ret->step = step;
-    } else if (value != VT_NO_VALUE && constant_of(r, value) != NULL) {
-        node = r->makers[value];
-    }
-    if (node == NULL || !vt_is_op(node, "DequantizeLinear") || node->n_inputs < 2 ||
-        vt_node_int(node, "block_size", 0) != 0) {
-        return false;
-    }
-    const uint32_t *inputs = ret->step != NULL ? step->inputs : node->inputs;
-    ret->data = vt_resolve(r->builder, inputs[0]);
-    ret->scale = vt_resolve(r->builder, inputs[1]);
-    ret->zero = node->n_inputs > 2 ? vt_resolve(r->builder, inputs[2]) : VT_NO_VALUE;
-    ret->axis = vt_node_int(node, "axis", 1);
-    return vt_shape_info_known(info_of(r, ret->data));
-}
-
-/* A tensor of bytes with one scale. */
-static bool find_data(const struct recognition *r, uint32_t value, struct quantised *ret)
-{
-    return find_quantised(r, value, ret) && is_byte(info_of(r, ret->data)->dtype) &&
-           has_scales(r, ret, 1);
-}
-
-/* Constant weights, a scale for each of the positions of `axis` or one. */
-static bool find_weights(const struct recognition *r, uint32_t value, uint32_t axis,
-                         struct quantised *ret)
-{
-    if (!find_quantised(r, value, ret)) {
-        return false;
-    }
-    const struct vt_tensor *w = constant_of(r, ret->data), *scale = constant_of(r, ret->scale);
-    if (w == NULL || scale == NULL || !is_byte(w->dtype) || axis >= w->rank ||
-        !has_scales(r, ret, w->dim[axis])) {
-        return false;
-    }
-    const int64_t stated = ret->axis < 0 ? ret->axis + w->rank : ret->axis;
-    return vt_op_elements(scale) == 1 || stated == axis;
-}
-
-static float float_at(const struct vt_tensor *t, int64_t i)
-{
-    return ((const float *)t->data)[vt_op_elements(t) > 1 ? i : 0];
-}
-
-/*
- * A constant bias of `n` numbers: the int32 that were dequantised, where their scales are those of
- * the sums, else the float32. VT_NO_VALUE in *ret where the operator has none.
- */
-static bool find_bias(const struct recognition *r, uint32_t value, int64_t n,
-                      const struct quantised *data, const struct quantised *weights, uint32_t *ret)
-{
-    struct quantised q;
-    *ret = VT_NO_VALUE;
-    if (value == VT_NO_VALUE) {
-        return true;
-    }
-    if (find_quantised(r, value, &q) && info_of(r, q.data)->dtype == VT_I32 &&
-        constant_of(r, q.data) != NULL && vt_op_elements(constant_of(r, q.data)) == n &&
-        q.zero == VT_NO_VALUE && constant_of(r, q.scale) != NULL) {
-        const struct vt_tensor *scale = constant_of(r, q.scale);
-        const int64_t count = vt_op_elements(scale);
-        bool same = scale->dtype == VT_F32 && (count == 1 || count == n);
-        for (int64_t i = 0; same && i < n; i++) {
-            const float sums = float_at(constant_of(r, data->scale), 0) *
-                               float_at(constant_of(r, weights->scale), i);
-            same = fabsf(float_at(scale, i) - sums) <= 1e-6f * sums;
-        }
-        if (same) {
-            *ret = q.data;
-            return true;
-        }
-    }
-    const struct vt_tensor *plain = constant_of(r, value);
-    if (plain == NULL || plain->dtype != VT_F32 || vt_op_elements(plain) != n) {
-        return false;
-    }
-    *ret = value;
-    return true;
-}
+#include "plan/passes/qdq.h"
 
 /* --- what is in front of a QuantizeLinear --------------------------------------------------- */
 
@@ -246,7 +77,7 @@ static bool find_group(const struct recognition *r, struct vt_step *step, struct
                                 input_of(r, step, 2), 1, NULL};
     const enum vt_dtype dtype = info_of(r, ret->y.data)->dtype;
     if (!is_byte(dtype) || (ret->y.zero == VT_NO_VALUE && dtype != VT_U8) ||
-        !has_scales(r, &ret->y, 1) || !vt_shape_info_known(info_of(r, ret->y.data))) {
+        !vt_qdq_has_scales(r, &ret->y, 1) || !vt_shape_info_known(info_of(r, ret->y.data))) {
         return false;
     }
     ret->inner = sole_producer_of(r, step->inputs[0]);
@@ -281,11 +112,17 @@ static void kill_inner(const struct recognition *r, struct vt_step *into, struct
     }
 }
 
-/* The group's last step (or its inner one) becomes `node` carried out by `op` on these inputs. */
+/* The step that stands last, where all inputs exist. */
+static struct vt_step *last_of(const struct group *g)
+{
+    return g->last != NULL ? g->last : (g->sum != NULL ? g->sum : g->inner);
+}
+
+/* It becomes `node` carried out by `op` on these inputs. */
 static enum vt_status replace(const struct recognition *r, const struct group *g,
                               const struct vt_node *node, const char *op, const uint32_t *inputs)
 {
-    struct vt_step *into = g->last != NULL ? g->last : g->inner;
+    struct vt_step *into = last_of(g);
     uint32_t *own = vt_arena_calloc(&r->builder->plan->memory,
                                     VT_Q_STEP_INPUTS + VT_STEP_SPARE_INPUTS, sizeof(*own));
     struct vt_node *own_node = vt_arena_calloc(&r->builder->plan->memory, 1, sizeof(*own_node));
@@ -347,12 +184,11 @@ static bool is_plain_product(const struct recognition *r, const struct vt_step *
     *ret_turned = vt_node_int(step->node, "transB", 0) != 0;
     return is_step(step, "Gemm") && vt_node_int(step->node, "transA", 0) == 0 &&
            vt_node_float(step->node, "alpha", 1.0f) == 1.0f &&
-           (input_of(r, step, 2) == VT_NO_VALUE ||
-            vt_node_float(step->node, "beta", 1.0f) == 1.0f);
+           (input_of(r, step, 2) == VT_NO_VALUE || vt_node_float(step->node, "beta", 1.0f) == 1.0f);
 }
 
 /* Behind a MatMul, the sum with a constant row: its bias. */
-static uint32_t take_bias_sum(const struct recognition *r, struct group *g, int64_t n)
+static uint32_t take_bias_sum(const struct recognition *r, struct group *g)
 {
     if (!is_step(g->inner, "Add")) {
         return VT_NO_VALUE;
@@ -362,8 +198,7 @@ static uint32_t take_bias_sum(const struct recognition *r, struct group *g, int6
         const uint32_t bias = input_of(r, g->inner, 1 - i);
         const struct vt_tensor *row = constant_of(r, bias);
         if (is_step(product, "MatMul") && row != NULL && row->rank >= 1 && row->dtype == VT_F32 &&
-            vt_op_elements(row) == row->dim[row->rank - 1] &&
-            (n < 0 || vt_op_elements(row) == n)) {
+            vt_op_elements(row) == row->dim[row->rank - 1]) {
             g->sum = g->inner;
             g->inner = product;
             return bias;
@@ -377,7 +212,7 @@ static enum vt_status fuse_product(const struct recognition *r, struct group *g)
     uint32_t inputs[VT_Q_STEP_INPUTS], bias = VT_NO_VALUE;
     struct quantised x, w;
     bool turned = false;
-    uint32_t sum_bias = g->last != NULL ? take_bias_sum(r, g, -1) : VT_NO_VALUE;
+    const uint32_t sum_bias = take_bias_sum(r, g);
     const bool conv = is_step(g->inner, "Conv");
     if (!conv && !is_step(g->inner, "MatMul") && !is_step(g->inner, "Gemm")) {
         return VT_OK;
@@ -386,13 +221,13 @@ static enum vt_status fuse_product(const struct recognition *r, struct group *g)
         return VT_OK;
     }
     const uint32_t axis = conv || turned ? 0 : 1;
-    if (!find_data(r, g->inner->inputs[0], &x) ||
-        !find_weights(r, g->inner->inputs[1], axis, &w) || (!conv && info_of(r, w.data)->rank != 2)) {
+    if (!vt_qdq_data(r, g->inner->inputs[0], &x) || !vt_qdq_weights(r, g->inner->inputs[1], axis, &w) ||
+        (!conv && info_of(r, w.data)->rank != 2)) {
         return VT_OK;
     }
     const uint32_t own_bias = sum_bias != VT_NO_VALUE ? sum_bias : input_of(r, g->inner, 2);
-    if (!find_bias(r, own_bias, info_of(r, w.data)->dim[axis], &x, &w, &bias) ||
-        !vt_shape_info_known(info_of(r, g->inner->outputs[0]))) {
+    if (!vt_qdq_bias(r, own_bias, info_of(r, w.data)->dim[axis], &x, &w, &bias) ||
+        !vt_shape_info_known(info_of(r, last_of(g)->outputs[0]))) {
         return VT_OK;
     }
     no_inputs(inputs);
@@ -436,8 +271,8 @@ static enum vt_status fuse_sum(const struct recognition *r, struct group *g)
     const struct vt_q_places *p = &vt_q_step_places;
     uint32_t inputs[VT_Q_STEP_INPUTS];
     struct quantised term[2];
-    if (!is_step(g->inner, "Add") || !find_data(r, g->inner->inputs[0], &term[0]) ||
-        !find_data(r, g->inner->inputs[1], &term[1]) || term[0].data == term[1].data ||
+    if (!is_step(g->inner, "Add") || !vt_qdq_data(r, g->inner->inputs[0], &term[0]) ||
+        !vt_qdq_data(r, g->inner->inputs[1], &term[1]) || term[0].data == term[1].data ||
         !same_shape(info_of(r, term[0].data), info_of(r, term[1].data))) {
         return VT_OK;
     }
@@ -493,8 +328,7 @@ static bool same_scales(const struct recognition *r, const struct quantised *a,
         !same_constant(constant_of(r, a->scale), constant_of(r, b->scale))) {
         return false;
     }
-    return a->zero == b->zero ||
-           same_constant(constant_of(r, a->zero), constant_of(r, b->zero));
+    return a->zero == b->zero || same_constant(constant_of(r, a->zero), constant_of(r, b->zero));
 }
 
 static void fuse_move(const struct recognition *r, struct group *g)
@@ -506,7 +340,7 @@ static void fuse_move(const struct recognition *r, struct group *g)
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (!find_data(r, move->inputs[i], &x) || !same_scales(r, &x, &g->y)) {
+        if (!vt_qdq_data(r, move->inputs[i], &x) || !same_scales(r, &x, &g->y)) {
             return;
         }
     }
@@ -517,7 +351,7 @@ static void fuse_move(const struct recognition *r, struct group *g)
     }
     const uint32_t old = vt_resolve(r->builder, move->outputs[0]);
     for (uint32_t i = 0; i < n; i++) {
-        (void)find_data(r, move->inputs[i], &x);
+        (void)vt_qdq_data(r, move->inputs[i], &x);
         const uint32_t before = vt_resolve(r->builder, move->inputs[i]);
         move->inputs[i] = x.data;
         vt_value_use(r->builder, x.data);
@@ -542,8 +376,8 @@ static bool drop_round_trip(const struct recognition *r, struct vt_step *step)
     }
     const struct quantised y = {vt_resolve(r->builder, step->outputs[0]), input_of(r, step, 1),
                                 input_of(r, step, 2), 1, NULL};
-    if (!is_byte(info_of(r, y.data)->dtype) || !has_scales(r, &y, 1) ||
-        !find_data(r, step->inputs[0], &x) || x.step == NULL || !same_scales(r, &x, &y)) {
+    if (!is_byte(info_of(r, y.data)->dtype) || !vt_qdq_has_scales(r, &y, 1) ||
+        !vt_qdq_data(r, step->inputs[0], &x) || x.step == NULL || !same_scales(r, &x, &y)) {
         return false;
     }
     r->builder->values[x.data].uses += r->builder->values[y.data].uses;
@@ -552,24 +386,6 @@ static bool drop_round_trip(const struct recognition *r, struct vt_step *step)
     drop_unused(r, &x);
     ++*r->changes;
     return true;
-}
-
-static enum vt_status find_makers(struct recognition *r)
-{
-    const struct vt_graph *graph = r->program->graph;
-    r->makers =
-        vt_arena_calloc(&r->builder->scratch, (size_t)r->builder->n_values + 1, sizeof(*r->makers));
-    if (r->makers == NULL) {
-        return vt_out_of_memory(r->builder->err);
-    }
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        for (uint32_t o = 0; o < graph->nodes[i].n_outputs; o++) {
-            if (graph->nodes[i].outputs[o] != VT_NO_VALUE) {
-                r->makers[graph->nodes[i].outputs[o]] = &graph->nodes[i];
-            }
-        }
-    }
-    return VT_OK;
 }
 
 static bool has_quantised(const struct vt_program *program)
@@ -589,7 +405,7 @@ VT_PASS(recognise_qdq)
     if (!has_quantised(program)) {
         return VT_OK;
     }
-    status = find_makers(&r);
+    status = vt_qdq_makers(&r);
     for (struct vt_step *step = program->first; step != NULL && status == VT_OK;
          step = step->next) {
         if (drop_round_trip(&r, step) || !find_group(&r, step, &g)) {
@@ -604,7 +420,14 @@ VT_PASS(recognise_qdq)
             status = fuse_product(&r, &g);
         }
     }
-    /* Products whose results stay float32. */
+    /* Products whose results stay float32: those with a bias behind them first. */
+    for (struct vt_step *step = program->first; step != NULL && status == VT_OK;
+         step = step->next) {
+        if (is_step(step, "Add")) {
+            g = (struct group){.inner = step, .epilogue = step->epilogue};
+            status = fuse_product(&r, &g);
+        }
+    }
     for (struct vt_step *step = program->first; step != NULL && status == VT_OK;
          step = step->next) {
         if (is_step(step, "Conv") || is_step(step, "MatMul") || is_step(step, "Gemm")) {

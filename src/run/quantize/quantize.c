@@ -42,7 +42,7 @@ static const struct vt_option own_options[] = {
 };
 #define N_OWN (sizeof own_options / sizeof own_options[0])
 
-static const char *const left_out[] = {"engine", "engine-option",  "lanes", "batch",
+static const char *const left_out[] = {"engine", "engine-option",  "lanes",   "batch",
                                        "model",  "batch-delay-us", "dataset", NULL};
 
 #define OPTIONS_MOST 96
@@ -102,9 +102,10 @@ static enum vt_status choose_data(struct quantizing *p, struct vt_error *err)
     } else if (p->job.calibrate != NULL) {
         job->dataset = p->job.calibrate;
     } else if (job->inputs.count == 0) {
-        return vt_error_set(err, VT_ERR_USAGE,
-                            "quantize: --calibrate names the samples that the ranges of activations "
-                            "are found on: a data set, or a workload (vatio list names them)");
+        return vt_error_set(
+            err, VT_ERR_USAGE,
+            "quantize: --calibrate names the samples that the ranges of activations "
+            "are found on: a data set, or a workload (vatio list names them)");
     }
     job->engine = "native";
     job->timeout_ns = VT_NEVER;
@@ -170,8 +171,7 @@ static enum vt_status open_all(struct quantizing *p, const char *model, struct v
 static enum vt_status allocate(struct quantizing *p, struct vt_error *err)
 {
     const uint64_t total = p->session.info.total_count, wanted = (uint64_t)p->job.samples;
-    const struct vt_quantize_layer *layers =
-        vt_quantizer_layers(p->quantizer, &p->report.n_layers);
+    const struct vt_quantize_layer *layers = vt_quantizer_layers(p->quantizer, &p->report.n_layers);
     p->n_samples = wanted < total ? wanted : total;
     p->indices = vt_calloc(p->n_samples, sizeof *p->indices);
     p->seen = vt_calloc(p->n_watched, sizeof *p->seen);
@@ -268,8 +268,8 @@ static enum vt_status calibrate(struct quantizing *p, struct vt_error *err)
         status = look(p, true, err);
     }
     for (uint32_t i = 0; i < p->n_watched && status == VT_OK; i++) {
-        p->ranges[i] = vt_range_find(&p->seen[i], (enum vt_range_method)p->job.method,
-                                     p->job.percentile);
+        p->ranges[i] =
+            vt_range_find(&p->seen[i], (enum vt_range_method)p->job.method, p->job.percentile);
     }
     return status;
 }
@@ -313,7 +313,8 @@ static enum vt_status candidate_init(struct candidate *c, struct quantizing *p, 
     status = vt_model_writer_to_memory(writer, err, &c->bytes, &size);
     vt_model_writer_free(writer);
     if (status == VT_OK) {
-        status = vt_model_import_memory("the quantised model", c->bytes, size, NULL, err, &c->model);
+        status =
+            vt_model_import_memory("the quantised model", c->bytes, size, NULL, err, &c->model);
     }
     if (status == VT_OK) {
         status = vt_runner_init(&c->runner, c->model, p->pool, NULL, 0, err);
@@ -520,7 +521,7 @@ static enum vt_status save(struct quantizing *p, struct vt_error *err)
 }
 
 enum vt_status vt_quantize_model(const struct vt_options *options, const char *model,
-                               struct vt_error *err, struct vt_quantize_report **ret_report)
+                                 struct vt_error *err, struct vt_quantize_report **ret_report)
 {
     struct quantizing *p = vt_calloc(1, sizeof *p);
     if (p == NULL) {

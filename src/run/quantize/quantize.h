@@ -56,8 +56,8 @@ struct vt_quantize_report {
 
 /* Errors as of vt_run. Without success no file is left. The caller frees the report. */
 VT_API enum vt_status vt_quantize_model(const struct vt_options *options, const char *model,
-                                      struct vt_error *err,
-                                      struct vt_quantize_report **ret_report) VT_NODISCARD;
+                                        struct vt_error *err,
+                                        struct vt_quantize_report **ret_report) VT_NODISCARD;
 VT_API void vt_quantize_report_free(struct vt_quantize_report *report); /* accepts NULL */
 
 #endif
