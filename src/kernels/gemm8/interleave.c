@@ -85,7 +85,8 @@ void vt_u8_pack_rows(const uint8_t *rows, int64_t stride, uint32_t cols, int64_t
         }
         for (uint32_t j = 0; j < 4; j++) {
             for (int64_t i = at; i < k; i++) {
-                ret_panel[i / 4 * row_bytes + (c + j) * 4 + i % 4] = from[j * stride + i] ^ flip;
+                uint8_t *to = ret_panel + i / 4 * row_bytes + (size_t)(c + j) * 4 + i % 4;
+                *to = from[j * stride + i] ^ flip;
             }
         }
     }

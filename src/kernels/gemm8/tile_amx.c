@@ -60,7 +60,11 @@ void vt_amx_end(void)
 #define B_ROW  (4 * VT_GEMM8_NR)
 #define UNIT   16 /* steps of four in a tile */
 #define C_ROW  (VT_GEMM8_NR * 4)
-#define A_STEP (32 * A_ROW)
+#define A_STEP ((ptrdiff_t)32 * A_ROW)
+#define B_STEP ((ptrdiff_t)UNIT * B_ROW)
+/* 16 rows on in A and in the sums. */
+#define A_HALF ((ptrdiff_t)16 * A_ROW)
+#define C_HALF ((ptrdiff_t)16 * VT_GEMM8_NR)
 
 static void sum_2x2(const int8_t *a, const uint8_t *b, int64_t units, int32_t *ret)
 {
@@ -68,20 +72,20 @@ static void sum_2x2(const int8_t *a, const uint8_t *b, int64_t units, int32_t *r
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int64_t u = 0; u < units; u++, a += A_STEP, b += UNIT * B_ROW) {
+    for (int64_t u = 0; u < units; u++, a += A_STEP, b += B_STEP) {
         _tile_loadd(6, b, B_ROW);
         _tile_loadd(4, a, A_ROW);
         _tile_dpbsud(0, 4, 6);
         _tile_loadd(7, b + 64, B_ROW);
         _tile_dpbsud(1, 4, 7);
-        _tile_loadd(5, a + A_STEP / 2, A_ROW);
+        _tile_loadd(5, a + A_HALF, A_ROW);
         _tile_dpbsud(2, 5, 6);
         _tile_dpbsud(3, 5, 7);
     }
     _tile_stored(0, ret, C_ROW);
     _tile_stored(1, ret + 16, C_ROW);
-    _tile_stored(2, ret + 16 * VT_GEMM8_NR, C_ROW);
-    _tile_stored(3, ret + 16 * VT_GEMM8_NR + 16, C_ROW);
+    _tile_stored(2, ret + C_HALF, C_ROW);
+    _tile_stored(3, ret + C_HALF + 16, C_ROW);
 }
 
 /* 16 rows by 32 columns. */
@@ -89,7 +93,7 @@ static void sum_1x2(const int8_t *a, const uint8_t *b, int64_t units, int32_t *r
 {
     _tile_zero(0);
     _tile_zero(1);
-    for (int64_t u = 0; u < units; u++, a += A_STEP, b += UNIT * B_ROW) {
+    for (int64_t u = 0; u < units; u++, a += A_STEP, b += B_STEP) {
         _tile_loadd(4, a, A_ROW);
         _tile_loadd(6, b, B_ROW);
         _tile_dpbsud(0, 4, 6);
@@ -105,15 +109,15 @@ static void sum_2x1(const int8_t *a, const uint8_t *b, int64_t units, int32_t *r
 {
     _tile_zero(0);
     _tile_zero(2);
-    for (int64_t u = 0; u < units; u++, a += A_STEP, b += UNIT * B_ROW) {
+    for (int64_t u = 0; u < units; u++, a += A_STEP, b += B_STEP) {
         _tile_loadd(6, b, B_ROW);
         _tile_loadd(4, a, A_ROW);
         _tile_dpbsud(0, 4, 6);
-        _tile_loadd(5, a + A_STEP / 2, A_ROW);
+        _tile_loadd(5, a + A_HALF, A_ROW);
         _tile_dpbsud(2, 5, 6);
     }
     _tile_stored(0, ret, C_ROW);
-    _tile_stored(2, ret + 16 * VT_GEMM8_NR, C_ROW);
+    _tile_stored(2, ret + C_HALF, C_ROW);
 }
 
 void vt_s8_gemm_32x32__amx(const void *a, const uint8_t *b, int64_t k4, uint32_t rows,

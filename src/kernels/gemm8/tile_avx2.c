@@ -10,7 +10,9 @@
 
 #include "kernels/gemm8/kernels.h"
 
-#define MR 4
+#define MR     4
+#define A_STEP ((ptrdiff_t)4 * MR)
+#define B_STEP ((ptrdiff_t)4 * VT_GEMM8_NR)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -25,7 +27,7 @@ INLINE void sum_rows(const int16_t *a, const uint8_t *b, int64_t k4, uint32_t ro
         for (uint32_t r = 0; r < rows; r++) {
             sum[r][0] = sum[r][1] = _mm256_setzero_si256();
         }
-        for (int64_t k = 0; k < k4; k++, x += 4 * VT_GEMM8_NR, w += 4 * MR) {
+        for (int64_t k = 0; k < k4; k++, x += B_STEP, w += A_STEP) {
             const __m256i x0 = _mm256_loadu_si256((const __m256i *)(const void *)x);
             const __m256i x1 = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32));
             const __m256i even0 = _mm256_and_si256(x0, low), odd0 = _mm256_srli_epi16(x0, 8);
@@ -43,7 +45,7 @@ INLINE void sum_rows(const int16_t *a, const uint8_t *b, int64_t k4, uint32_t ro
         }
 #pragma GCC unroll 4
         for (uint32_t r = 0; r < rows; r++) {
-            int32_t *to = ret + r * VT_GEMM8_NR + half * 16;
+            int32_t *to = ret + (size_t)r * VT_GEMM8_NR + (ptrdiff_t)half * 16;
             _mm256_storeu_si256((__m256i *)(void *)to, sum[r][0]);
             _mm256_storeu_si256((__m256i *)(void *)(to + 8), sum[r][1]);
         }

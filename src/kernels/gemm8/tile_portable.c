@@ -12,12 +12,13 @@ void vt_s8_gemm_4x32__portable(const void *a, const uint8_t *b, int64_t k4, uint
     const int8_t *weights = a;
     (void)cols;
     memset(ret_sums, 0, (size_t)rows * VT_GEMM8_NR * sizeof(*ret_sums));
-    for (int64_t k = 0; k < k4; k++, b += 4 * VT_GEMM8_NR, weights += 4 * MR) {
+    for (int64_t k = 0; k < k4;
+         k++, b += (ptrdiff_t)4 * VT_GEMM8_NR, weights += (ptrdiff_t)4 * MR) {
         for (uint32_t r = 0; r < rows; r++) {
             const int8_t *w = weights + 4 * (size_t)r;
             uint32_t *sum = (uint32_t *)ret_sums + (size_t)r * VT_GEMM8_NR;
             for (int c = 0; c < VT_GEMM8_NR; c++) {
-                const uint8_t *x = b + 4 * c;
+                const uint8_t *x = b + (ptrdiff_t)4 * c;
                 sum[c] += (uint32_t)(x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3]);
             }
         }

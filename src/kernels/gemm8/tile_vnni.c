@@ -4,7 +4,9 @@
 
 #include "kernels/gemm8/kernels.h"
 
-#define MR 12
+#define MR     12
+#define A_STEP ((ptrdiff_t)4 * MR)
+#define B_STEP ((ptrdiff_t)4 * VT_GEMM8_NR)
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -16,7 +18,7 @@ INLINE void sum_tile(const int8_t *a, const uint8_t *b, int64_t k4, uint32_t row
     for (uint32_t r = 0; r < rows; r++) {
         sum[r][0] = sum[r][1] = _mm512_setzero_si512();
     }
-    for (int64_t k = 0; k < k4; k++, b += 4 * VT_GEMM8_NR, a += 4 * MR) {
+    for (int64_t k = 0; k < k4; k++, b += B_STEP, a += A_STEP) {
         const __m512i x0 = _mm512_loadu_si512(b);
         const __m512i x1 = vectors > 1 ? _mm512_loadu_si512(b + 64) : x0;
 #pragma GCC unroll 12
@@ -32,9 +34,9 @@ INLINE void sum_tile(const int8_t *a, const uint8_t *b, int64_t k4, uint32_t row
     }
 #pragma GCC unroll 12
     for (uint32_t r = 0; r < rows; r++) {
-        _mm512_storeu_si512(ret + r * VT_GEMM8_NR, sum[r][0]);
+        _mm512_storeu_si512(ret + (size_t)r * VT_GEMM8_NR, sum[r][0]);
         if (vectors > 1) {
-            _mm512_storeu_si512(ret + r * VT_GEMM8_NR + 16, sum[r][1]);
+            _mm512_storeu_si512(ret + (size_t)r * VT_GEMM8_NR + 16, sum[r][1]);
         }
     }
 }

@@ -29,7 +29,7 @@ static void turn_bytes_16(const char *from, char *to, size_t stride)
         x[i] = load(from + (size_t)i * NR);
     }
     for (int round = 0; round < 4; round++) {
-        for (int i = 0; i < 8; i++) {
+        for (size_t i = 0; i < 8; i++) {
             y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
             y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
         }
@@ -68,8 +68,9 @@ void vt_gemm8_turn(const void *tile, size_t bytes, uint32_t rows, uint32_t cols,
                    size_t stride)
 {
     const uint32_t side = bytes == 1 ? 16 : 4;
-    for (uint32_t r = 0; r < rows; r += side) {
-        for (uint32_t c = 0; c < cols; c += side) {
+    /* Column by column: columns lie far apart, and a cache takes few lines at such distances. */
+    for (uint32_t c = 0; c < cols; c += side) {
+        for (uint32_t r = 0; r < rows; r += side) {
             const char *from = (const char *)tile + ((size_t)r * NR + c) * bytes;
             char *out = (char *)to + c * stride + r * bytes;
             const uint32_t high = rows - r < side ? rows - r : side;

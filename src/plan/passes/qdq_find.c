@@ -50,7 +50,7 @@ bool vt_qdq_data(const struct recognition *r, uint32_t value, struct quantised *
 }
 
 bool vt_qdq_weights(const struct recognition *r, uint32_t value, uint32_t axis,
-                         struct quantised *ret)
+                    struct quantised *ret)
 {
     if (!find_quantised(r, value, ret)) {
         return false;
@@ -70,7 +70,7 @@ static float float_at(const struct vt_tensor *t, int64_t i)
 }
 
 bool vt_qdq_bias(const struct recognition *r, uint32_t value, int64_t n,
-                      const struct quantised *data, const struct quantised *weights, uint32_t *ret)
+                 const struct quantised *data, const struct quantised *weights, uint32_t *ret)
 {
     struct quantised q;
     *ret = VT_NO_VALUE;

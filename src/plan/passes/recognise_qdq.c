@@ -221,7 +221,8 @@ static enum vt_status fuse_product(const struct recognition *r, struct group *g)
         return VT_OK;
     }
     const uint32_t axis = conv || turned ? 0 : 1;
-    if (!vt_qdq_data(r, g->inner->inputs[0], &x) || !vt_qdq_weights(r, g->inner->inputs[1], axis, &w) ||
+    if (!vt_qdq_data(r, g->inner->inputs[0], &x) ||
+        !vt_qdq_weights(r, g->inner->inputs[1], axis, &w) ||
         (!conv && info_of(r, w.data)->rank != 2)) {
         return VT_OK;
     }
