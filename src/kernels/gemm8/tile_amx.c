@@ -57,9 +57,9 @@ void vt_amx_end(void)
 }
 
 #define A_ROW  64
-#define B_ROW  (4 * VT_GEMM8_NR)
+#define B_ROW  ((ptrdiff_t)4 * VT_GEMM8_NR)
 #define UNIT   16 /* steps of four in a tile */
-#define C_ROW  (VT_GEMM8_NR * 4)
+#define C_ROW  ((ptrdiff_t)4 * VT_GEMM8_NR)
 #define A_STEP ((ptrdiff_t)32 * A_ROW)
 #define B_STEP ((ptrdiff_t)UNIT * B_ROW)
 /* 16 rows on in A and in the sums. */
