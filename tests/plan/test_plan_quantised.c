@@ -42,7 +42,7 @@ static struct vt_tensor tensor_of(const struct operand *o, void *data)
     struct vt_tensor t = {.dtype = o->dtype, .rank = o->rank, .data = data};
     memcpy(t.dim, o->dim, sizeof o->dim);
     assert_true(vt_shape_bytes(t.dtype, t.dim, t.rank, &t.bytes));
-    assert_true(t.bytes <= MOST * 4);
+    assert_true(t.bytes <= (size_t)MOST * 4);
     fill(data, o, (int64_t)(t.bytes / vt_dtype_bytes(t.dtype)));
     return t;
 }
@@ -99,7 +99,7 @@ static void run(const char *op, const struct operand *operands, uint32_t n, uint
         vt_plan_new(model, packed, NULL, in, n_in, NULL, &err, &plan) != VT_OK ||
         vt_plan_run(plan, in, n_in, &err, &out, 1) != VT_OK)
         fail_msg("%s: %s", op, err.text);
-    assert_true(out.bytes > 0 && out.bytes <= MOST * 4);
+    assert_true(out.bytes > 0 && out.bytes <= (size_t)MOST * 4);
     memcpy(ret, out.data, out.bytes);
     *ret_bytes = out.bytes;
     vt_plan_free(plan);

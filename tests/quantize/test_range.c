@@ -115,7 +115,7 @@ static void test_entropy_cuts_outliers(void **state)
     for (int i = 0; i < N; i++)
         x[i] = (float)draw_normal();
     for (int i = 0; i < 3; i++)
-        x[1000 * i] = 60.0F + (float)i;
+        x[(ptrdiff_t)1000 * i] = 60.0F + (float)i;
     struct vt_range range = range_of(VT_RANGE_ENTROPY, 0, x, N);
     assert_true(range.high > 2.5F && range.high < 12.0F);
     assert_true(range.low < -2.5F);
