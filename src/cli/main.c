@@ -14,6 +14,7 @@
 #include "run/job.h"
 #include "run/plan_job.h"
 #include "run/profile/profile.h"
+#include "run/quantize/quantize.h"
 
 #define DEFAULT_COLUMNS 100
 #define LEAST_COLUMNS   40
@@ -37,6 +38,11 @@ static const struct vt_verb verbs[] = {
      "On the native engine, beside the multiply-adds and the memory traffic that the machine can "
      "do at best.",
      vt_profile_options, vt_verb_profile},
+    {"quantize", "MODEL --calibrate DATA [options]", "make an int8 model of a float32 one",
+     "The ranges of activations are found on samples, layers that cost too much accuracy are left "
+     "out,\nand what comes out is compared with what went in. It is ONNX: QuantizeLinear and\n"
+     "DequantizeLinear around the operators, which every engine understands.",
+     vt_quantize_options, vt_verb_quantize},
     {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",

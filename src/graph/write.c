@@ -11,92 +11,18 @@
 #include "graph/write.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "graph/write_proto.h"
+#include "graph/write_internal.h"
 
 #define ALIGNMENT      64u
 #define PAGE           4096u /* alignment in the file of external data, so that it can be mapped */
 #define EXTERNAL_LEAST 1024u
 #define CHUNK_BYTES    ((size_t)1 << 16)
 #define PROTO_MAX      ((uint64_t)INT32_MAX)
-
-/* Fields of the ONNX messages that are written here. */
-enum {
-    MODEL_IR_VERSION = 1,
-    MODEL_PRODUCER_NAME = 2,
-    MODEL_DOC_STRING = 6,
-    MODEL_GRAPH = 7,
-    MODEL_OPSET_IMPORT = 8,
-    MODEL_METADATA = 14,
-    OPSET_DOMAIN = 1,
-    OPSET_VERSION = 2,
-    ENTRY_KEY = 1,
-    ENTRY_VALUE = 2,
-    GRAPH_NODE = 1,
-    GRAPH_NAME = 2,
-    GRAPH_INITIALIZER = 5,
-    GRAPH_INPUT = 11,
-    GRAPH_OUTPUT = 12,
-    NODE_INPUT = 1,
-    NODE_OUTPUT = 2,
-    NODE_NAME = 3,
-    NODE_OP_TYPE = 4,
-    NODE_ATTRIBUTE = 5,
-    ATTR_NAME = 1,
-    ATTR_F = 2,
-    ATTR_I = 3,
-    ATTR_S = 4,
-    ATTR_INTS = 8,
-    ATTR_TYPE = 20,
-    ATTR_TYPE_FLOAT = 1,
-    ATTR_TYPE_INT = 2,
-    ATTR_TYPE_STRING = 3,
-    ATTR_TYPE_INTS = 7,
-    TENSOR_DIMS = 1,
-    TENSOR_DATA_TYPE = 2,
-    TENSOR_NAME = 8,
-    TENSOR_RAW_DATA = 9,
-    TENSOR_DOC_STRING = 12,
-    TENSOR_EXTERNAL_DATA = 13,
-    TENSOR_DATA_LOCATION = 14,
-    DATA_LOCATION_EXTERNAL = 1,
-    VALUE_NAME = 1,
-    VALUE_TYPE = 2,
-    TYPE_TENSOR = 1,
-    TENSOR_TYPE_ELEMENT = 1,
-    TENSOR_TYPE_SHAPE = 2,
-    SHAPE_DIM = 1,
-    DIM_VALUE = 1,
-    DIM_PARAM = 2,
-};
-
-struct weight {
-    struct vt_proto head; /* its TensorProto without doc string and contents */
-    uint64_t elements;
-    uint64_t bytes;
-    size_t element_bytes;
-    vt_weight_fill fill; /* NULL: `contents` */
-    const void *ctx;
-    void *contents; /* owned */
-    /* of the file that is being written */
-    bool external;
-    uint64_t offset; /* in the file of external data */
-    uint32_t padding;
-    uint64_t message_bytes;
-};
-
-struct vt_model_writer {
-    struct vt_proto model; /* everything but the graph */
-    struct vt_proto graph; /* everything but the weights */
-    struct vt_proto node;  /* the one that is being described */
-    struct weight *weights;
-    size_t n_weights, capacity;
-    uint64_t weight_bytes;
-    bool failed; /* out of memory, where no buffer says it */
-};
 
 /* --- what is in the graph ----------------------------------------------------------------------
  */
@@ -164,7 +90,7 @@ static void write_port(struct vt_model_writer *writer, uint32_t field, const str
 {
     struct vt_proto value = {0}, type = {0}, tensor = {0}, shape = {0};
 
-    for (uint32_t d = 0; d < port->rank; d++) {
+    for (uint32_t d = 0; port->rank != VT_RANK_UNKNOWN && d < port->rank; d++) {
         struct vt_proto extent = {0};
         if (port->dim[d] >= 0) {
             vt_proto_int(&extent, DIM_VALUE, port->dim[d]);
@@ -174,7 +100,9 @@ static void write_port(struct vt_model_writer *writer, uint32_t field, const str
         vt_proto_message(&shape, SHAPE_DIM, &extent);
     }
     vt_proto_int(&tensor, TENSOR_TYPE_ELEMENT, (int64_t)port->dtype);
-    vt_proto_message(&tensor, TENSOR_TYPE_SHAPE, &shape);
+    if (port->rank != VT_RANK_UNKNOWN) {
+        vt_proto_message(&tensor, TENSOR_TYPE_SHAPE, &shape);
+    }
     vt_proto_message(&type, TYPE_TENSOR, &tensor);
     vt_proto_text(&value, VALUE_NAME, port->name);
     vt_proto_message(&value, VALUE_TYPE, &type);
@@ -189,70 +117,6 @@ void vt_write_input(struct vt_model_writer *writer, const struct vt_port *port)
 void vt_write_output(struct vt_model_writer *writer, const struct vt_port *port)
 {
     write_port(writer, GRAPH_OUTPUT, port);
-}
-
-void vt_write_node_begin(struct vt_model_writer *writer, const char *op, const char *name)
-{
-    vt_proto_text(&writer->node, NODE_NAME, name);
-    vt_proto_text(&writer->node, NODE_OP_TYPE, op);
-}
-
-void vt_write_node_input(struct vt_model_writer *writer, const char *value)
-{
-    vt_proto_text(&writer->node, NODE_INPUT, value);
-}
-
-void vt_write_node_output(struct vt_model_writer *writer, const char *value)
-{
-    vt_proto_text(&writer->node, NODE_OUTPUT, value);
-}
-
-void vt_write_attr_int(struct vt_model_writer *writer, const char *name, int64_t value)
-{
-    struct vt_proto attr = {0};
-
-    vt_proto_text(&attr, ATTR_NAME, name);
-    vt_proto_int(&attr, ATTR_I, value);
-    vt_proto_int(&attr, ATTR_TYPE, ATTR_TYPE_INT);
-    vt_proto_message(&writer->node, NODE_ATTRIBUTE, &attr);
-}
-
-void vt_write_attr_float(struct vt_model_writer *writer, const char *name, float value)
-{
-    struct vt_proto attr = {0};
-
-    vt_proto_text(&attr, ATTR_NAME, name);
-    vt_proto_float(&attr, ATTR_F, value);
-    vt_proto_int(&attr, ATTR_TYPE, ATTR_TYPE_FLOAT);
-    vt_proto_message(&writer->node, NODE_ATTRIBUTE, &attr);
-}
-
-void vt_write_attr_text(struct vt_model_writer *writer, const char *name, const char *value)
-{
-    struct vt_proto attr = {0};
-
-    vt_proto_text(&attr, ATTR_NAME, name);
-    vt_proto_text(&attr, ATTR_S, value);
-    vt_proto_int(&attr, ATTR_TYPE, ATTR_TYPE_STRING);
-    vt_proto_message(&writer->node, NODE_ATTRIBUTE, &attr);
-}
-
-void vt_write_attr_ints(struct vt_model_writer *writer, const char *name, const int64_t *values,
-                        size_t n)
-{
-    struct vt_proto attr = {0};
-
-    vt_proto_text(&attr, ATTR_NAME, name);
-    for (size_t i = 0; i < n; i++) {
-        vt_proto_int(&attr, ATTR_INTS, values[i]);
-    }
-    vt_proto_int(&attr, ATTR_TYPE, ATTR_TYPE_INTS);
-    vt_proto_message(&writer->node, NODE_ATTRIBUTE, &attr);
-}
-
-void vt_write_node_end(struct vt_model_writer *writer)
-{
-    vt_proto_message(&writer->graph, GRAPH_NODE, &writer->node);
 }
 
 /* A slot for another weight, or NULL. */
@@ -487,39 +351,47 @@ static enum vt_status save_external(const struct vt_model_writer *writer, const 
     return vt_file_writer_commit(&file, err);
 }
 
+/* False when out of memory; other failures stay with the stream. */
+static bool put_model(FILE *stream, const struct vt_model_writer *writer, uint64_t graph_bytes,
+                      const char *location, void *chunk)
+{
+    bool failed = false;
+
+    put_proto(stream, &writer->model);
+    put_padding(stream, MODEL_DOC_STRING,
+                padding_for(writer->model.size + field_bytes(graph_bytes) - graph_bytes));
+    put_tag(stream, MODEL_GRAPH, graph_bytes);
+    put_proto(stream, &writer->graph);
+    for (size_t i = 0; i < writer->n_weights; i++) {
+        const struct weight *weight = &writer->weights[i];
+        put_tag(stream, GRAPH_INITIALIZER, weight->message_bytes);
+        put_proto(stream, &weight->head);
+        if (weight->external) {
+            struct vt_proto fields = {0};
+            external_fields(weight, location, &fields);
+            failed |= fields.failed;
+            put_proto(stream, &fields);
+            vt_proto_release(&fields);
+        } else {
+            put_padding(stream, TENSOR_DOC_STRING, weight->padding);
+            put_tag(stream, TENSOR_RAW_DATA, weight->bytes);
+            put_contents(stream, weight, chunk);
+        }
+    }
+    return !failed;
+}
+
 static enum vt_status save_model(const struct vt_model_writer *writer, const char *path,
                                  uint64_t graph_bytes, const char *location, void *chunk,
                                  struct vt_error *err)
 {
     struct vt_file_writer file;
-    bool failed = false;
 
     enum vt_status status = vt_file_writer_open(&file, path, err);
     if (status != VT_OK) {
         return status;
     }
-    put_proto(file.stream, &writer->model);
-    put_padding(file.stream, MODEL_DOC_STRING,
-                padding_for(writer->model.size + field_bytes(graph_bytes) - graph_bytes));
-    put_tag(file.stream, MODEL_GRAPH, graph_bytes);
-    put_proto(file.stream, &writer->graph);
-    for (size_t i = 0; i < writer->n_weights; i++) {
-        const struct weight *weight = &writer->weights[i];
-        put_tag(file.stream, GRAPH_INITIALIZER, weight->message_bytes);
-        put_proto(file.stream, &weight->head);
-        if (weight->external) {
-            struct vt_proto fields = {0};
-            external_fields(weight, location, &fields);
-            failed |= fields.failed;
-            put_proto(file.stream, &fields);
-            vt_proto_release(&fields);
-        } else {
-            put_padding(file.stream, TENSOR_DOC_STRING, weight->padding);
-            put_tag(file.stream, TENSOR_RAW_DATA, weight->bytes);
-            put_contents(file.stream, weight, chunk);
-        }
-    }
-    if (failed) {
+    if (!put_model(file.stream, writer, graph_bytes, location, chunk)) {
         vt_file_writer_release(&file);
         return vt_error_set(err, VT_ERR_MEMORY, "%s: out of memory", path);
     }
@@ -569,4 +441,38 @@ enum vt_status vt_model_writer_save(struct vt_model_writer *writer, const char *
     vt_free(chunk);
     vt_free(data);
     return status;
+}
+
+enum vt_status vt_model_writer_to_memory(struct vt_model_writer *writer, struct vt_error *err,
+                                         void **ret_bytes, size_t *ret_size)
+{
+    void *chunk = vt_alloc(CHUNK_BYTES);
+    bool external = false, good = chunk != NULL && is_sound(writer);
+    char *text = NULL;
+    size_t size = 0;
+
+    if (good && writer->weight_bytes > VT_WRITE_INLINE_MAX) {
+        vt_free(chunk);
+        return vt_error_set(err, VT_ERR_LIMIT, "%llu bytes of weights, an ONNX file holds 2 GiB",
+                            (unsigned long long)writer->weight_bytes);
+    }
+    FILE *stream = good ? open_memstream(&text, &size) : NULL;
+    if (stream != NULL) {
+        uint64_t graph_bytes = lay_out(writer, VT_WRITE_INLINE_MAX, "", &external);
+        good = put_model(stream, writer, graph_bytes, "", chunk) && ferror(stream) == 0;
+        good = fclose(stream) == 0 && good;
+    }
+    vt_free(chunk);
+    void *bytes = stream != NULL && good ? vt_alloc(size + 1) : NULL;
+    if (bytes != NULL) {
+        memcpy(bytes, text, size);
+    }
+    free(text);
+    if (bytes == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for a model of %llu bytes",
+                            (unsigned long long)writer->weight_bytes);
+    }
+    *ret_bytes = bytes;
+    *ret_size = size;
+    return VT_OK;
 }

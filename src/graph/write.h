@@ -34,7 +34,8 @@ enum vt_status vt_model_writer_new(const char *producer, const char *graph_name,
                                    struct vt_model_writer **ret_writer) VT_NODISCARD;
 void vt_model_writer_free(struct vt_model_writer *writer); /* accepts NULL */
 
-/* An input or output of the graph; names, extents and symbols as in vt_port. */
+/* An input or output of the graph; names, extents and symbols as in vt_port; with the rank
+ * VT_RANK_UNKNOWN its shape stays unsaid. */
 void vt_write_input(struct vt_model_writer *writer, const struct vt_port *port);
 void vt_write_output(struct vt_model_writer *writer, const struct vt_port *port);
 /* A text for people, kept with the model. */
@@ -55,6 +56,12 @@ void vt_write_attr_float(struct vt_model_writer *writer, const char *name, float
 void vt_write_attr_text(struct vt_model_writer *writer, const char *name, const char *value);
 void vt_write_attr_ints(struct vt_model_writer *writer, const char *name, const int64_t *values,
                         size_t n);
+void vt_write_attr_floats(struct vt_model_writer *writer, const char *name, const float *values,
+                          size_t n);
+void vt_write_attr_texts(struct vt_model_writer *writer, const char *name,
+                         const char *const *values, size_t n);
+void vt_write_attr_tensor(struct vt_model_writer *writer, const char *name,
+                          const struct vt_tensor *value);
 void vt_write_node_end(struct vt_model_writer *writer);
 
 /* Of all weights so far. */
@@ -70,5 +77,9 @@ uint64_t vt_model_writer_weight_bytes(const struct vt_model_writer *writer);
  */
 enum vt_status vt_model_writer_save(struct vt_model_writer *writer, const char *path,
                                     uint64_t inline_max, struct vt_error *err) VT_NODISCARD;
+
+/* The file's bytes, all weights in it; vt_free them. VT_ERR_LIMIT, VT_ERR_MEMORY. */
+enum vt_status vt_model_writer_to_memory(struct vt_model_writer *writer, struct vt_error *err,
+                                         void **ret_bytes, size_t *ret_size) VT_NODISCARD;
 
 #endif

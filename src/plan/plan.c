@@ -108,6 +108,9 @@ static enum vt_status set_constants(struct vt_builder *builder)
 static enum vt_status check_output(struct vt_builder *builder, uint32_t index, enum vt_dtype dtype)
 {
     const struct vt_model *model = builder->plan->model;
+    if (index >= vt_model_graph(model)->n_outputs) {
+        return VT_OK; /* a watched value */
+    }
     const struct vt_value *declared =
         &vt_model_values(model)[vt_model_graph(model)->outputs[index]];
     if (declared->dtype == VT_UNDEFINED || dtype == VT_UNDEFINED || declared->dtype == dtype) {
@@ -117,6 +120,31 @@ static enum vt_status check_output(struct vt_builder *builder, uint32_t index, e
                         "%s: output %u '%s' is declared as %s, but is computed as %s",
                         vt_model_name(model), index, vt_plain(declared->name).text,
                         vt_dtype_name(declared->dtype), vt_dtype_name(dtype));
+}
+
+/* Values to be watched become outputs of the program. */
+static enum vt_status add_watched(struct vt_builder *builder, const struct vt_plan_options *options)
+{
+    struct vt_program *program = builder->plan->program;
+    if (options == NULL || options->n_watched == 0) {
+        return VT_OK;
+    }
+    const size_t n = (size_t)program->n_outputs + options->n_watched;
+    uint32_t *outputs = vt_arena_calloc(&builder->plan->memory, n, sizeof(*outputs));
+    if (outputs == NULL) {
+        return vt_out_of_memory(builder->err);
+    }
+    memcpy(outputs, program->outputs, program->n_outputs * sizeof(*outputs));
+    for (uint32_t i = 0; i < options->n_watched; i++) {
+        const uint32_t value = options->watched[i];
+        if (value >= vt_model_value_count(builder->plan->model)) {
+            return vt_error_set(builder->err, VT_ERR_USAGE, "there is no value %u to watch", value);
+        }
+        outputs[program->n_outputs + i] = vt_resolve(builder, value);
+    }
+    program->outputs = outputs;
+    program->n_outputs = (uint32_t)n;
+    return VT_OK;
 }
 
 static enum vt_status set_outputs(struct vt_builder *builder)
@@ -165,6 +193,9 @@ static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *
     }
     if (status == VT_OK) {
         status = vt_walk(builder, vt_model_graph(plan->model), &plan->program);
+    }
+    if (status == VT_OK) {
+        status = add_watched(builder, options);
     }
     if (status != VT_OK) {
         return status;

@@ -68,6 +68,9 @@ struct vt_plan_options {
     /* Called while planning, after each pass that is not left out; may be NULL. */
     void (*observe)(void *ctx, const struct vt_pass_report *report);
     void *observe_ctx;
+    /* Values of the main graph that are outputs too, behind its own; borrowed for the call. */
+    const uint32_t *watched;
+    uint32_t n_watched;
 };
 
 /*

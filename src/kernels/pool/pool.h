@@ -41,6 +41,10 @@ void vt_pooling_run(const struct vt_pooling_params *params, const float *x, floa
 void vt_pooling_max_u8(const struct vt_pooling_params *params, const uint8_t *x, uint8_t *y,
                        int64_t *indices, bool is_signed);
 
+/* The same without indices, faster; false, and nothing done, where rows are too wide for it. */
+bool vt_pooling_max_bytes(const struct vt_pooling_params *params, const uint8_t *x, uint8_t *y,
+                          bool is_signed, struct vt_pool *pool);
+
 /* One number for each plane of `n` elements. */
 void vt_pooling_global(enum vt_pooling kind, int64_t p, int64_t planes, int64_t n, const float *x,
                        float *y, struct vt_pool *pool);

@@ -5,11 +5,11 @@
 
 /* Every family; an operator stands in exactly one of them. */
 static const struct vt_op_family *const families[] = {
-    &vt_ops_conv,   &vt_ops_matmul, &vt_ops_pool,      &vt_ops_elementwise, &vt_ops_softmax,
-    &vt_ops_shape,  &vt_ops_move,   &vt_ops_gather,    &vt_ops_resize,      &vt_ops_reduce,
-    &vt_ops_norm,   &vt_ops_select, &vt_ops_recurrent, &vt_ops_attention,   &vt_ops_random,
-    &vt_ops_signal, &vt_ops_place,  &vt_ops_linear,    &vt_ops_sample,      &vt_ops_quant_product,
-    &vt_ops_quant,  &vt_ops_loss,
+    &vt_ops_conv,   &vt_ops_matmul, &vt_ops_pool,       &vt_ops_elementwise, &vt_ops_softmax,
+    &vt_ops_shape,  &vt_ops_move,   &vt_ops_gather,     &vt_ops_resize,      &vt_ops_reduce,
+    &vt_ops_norm,   &vt_ops_select, &vt_ops_recurrent,  &vt_ops_attention,   &vt_ops_random,
+    &vt_ops_signal, &vt_ops_place,  &vt_ops_linear,     &vt_ops_sample,      &vt_ops_quant_product,
+    &vt_ops_quant,  &vt_ops_loss,   &vt_ops_quant_step,
 };
 
 const struct vt_op *vt_op_find(const char *domain, const char *name)

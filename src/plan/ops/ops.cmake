@@ -17,6 +17,8 @@ set(VT_PLAN_OPS
   ops/pool.c
   ops/quant.c
   ops/quant_product.c
+  ops/quant_step.c
+  ops/quantised.c
   ops/random.c
   ops/recurrent.c
   ops/reduce.c

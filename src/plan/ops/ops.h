@@ -33,6 +33,7 @@ extern const struct vt_op_family vt_ops_linear;
 extern const struct vt_op_family vt_ops_sample;
 extern const struct vt_op_family vt_ops_quant_product;
 extern const struct vt_op_family vt_ops_quant;
+extern const struct vt_op_family vt_ops_quant_step;
 extern const struct vt_op_family vt_ops_loss;
 
 #define VT_OP_FAMILY(family, table)                                                                \

@@ -44,7 +44,8 @@ static enum vt_status pool_run(struct vt_op_context *ctx)
     int64_t *indices = ctx->n_outputs > 1 ? ctx->outputs[1].data : NULL;
     if (x->dtype == VT_F32) {
         vt_pooling_run(ctx->state, x->data, ctx->outputs[0].data, indices, ctx->pool);
-    } else {
+    } else if (indices != NULL || !vt_pooling_max_bytes(ctx->state, x->data, ctx->outputs[0].data,
+                                                        x->dtype == VT_I8, ctx->pool)) {
         vt_pooling_max_u8(ctx->state, x->data, ctx->outputs[0].data, indices, x->dtype == VT_I8);
     }
     return VT_OK;

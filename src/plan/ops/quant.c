@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From real numbers to quantised ones and back. */
 #include "kernels/quant/quant.h"
+#include "kernels/quant/bytes.h"
 #include "plan/ops/support.h"
 
 /* Scales and zero points as inputs 1 and 2 give them: one, one a position of `axis`, or (with
@@ -74,11 +75,29 @@ static enum vt_status quantize_prepare(struct vt_op_context *ctx, size_t *ret_wo
     return check(ctx, &ctx->outputs[0]);
 }
 
+/* One scale for all of a tensor of bytes, the usual case. */
+static bool is_simple(const struct vt_quant_scales *scales, enum vt_dtype dtype,
+                      struct vt_byte_scale *ret)
+{
+    if (scales->blocks != 0 || (dtype != VT_I8 && dtype != VT_U8)) {
+        return false;
+    }
+    *ret = (struct vt_byte_scale){.scale = scales->scale[0], .is_signed = dtype == VT_I8};
+    if (scales->zero != NULL) {
+        ret->zero = ret->is_signed ? *(const int8_t *)scales->zero : *(const uint8_t *)scales->zero;
+    }
+    return true;
+}
+
 static enum vt_status quantize_run(struct vt_op_context *ctx)
 {
     struct vt_quant_scales scales;
+    struct vt_byte_scale simple;
     enum vt_status status = read_scales(ctx, &scales);
-    if (status == VT_OK) {
+    if (status == VT_OK && ctx->inputs[0]->dtype == VT_F32 &&
+        is_simple(&scales, ctx->outputs[0].dtype, &simple)) {
+        vt_bytes_quantize(&simple, ctx->inputs[0]->data, scales.n, ctx->outputs[0].data, ctx->pool);
+    } else if (status == VT_OK) {
         vt_quantize_run(&scales, ctx->inputs[0]->dtype, ctx->inputs[0]->data, ctx->outputs[0].dtype,
                         ctx->outputs[0].data);
     }
@@ -97,8 +116,12 @@ static enum vt_status dequantize_prepare(struct vt_op_context *ctx, size_t *ret_
 static enum vt_status dequantize_run(struct vt_op_context *ctx)
 {
     struct vt_quant_scales scales;
+    struct vt_byte_scale simple;
     enum vt_status status = read_scales(ctx, &scales);
-    if (status == VT_OK) {
+    if (status == VT_OK && is_simple(&scales, ctx->inputs[0]->dtype, &simple)) {
+        vt_bytes_dequantize(&simple, ctx->inputs[0]->data, scales.n, ctx->outputs[0].data,
+                            ctx->pool);
+    } else if (status == VT_OK) {
         vt_dequantize_run(&scales, ctx->inputs[0]->dtype, ctx->inputs[0]->data,
                           ctx->outputs[0].data);
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of quantised numbers. ConvInteger and MatMulInteger give the int32 sums; QLinearConv and
- * QLinearMatMul quantise them again.
+ * QLinearMatMul quantise them again. By constant weights, the usual case, quantised.c carries them
+ * out; what is here takes all that ONNX allows.
  */
 #include "kernels/quant/quant.h"
-#include "plan/ops/window.h"
+#include "plan/ops/quantised.h"
 
 /* Where an operator has its operands; the scales of those without are UINT32_MAX. */
 struct places {
@@ -15,6 +16,9 @@ static const struct places integer_places = {0, NONE, 2, 1, NONE, 3, NONE, NONE,
 static const struct places linear_places = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 struct state {
+    bool fast; /* then one of these is all that is used */
+    struct vt_q_conv fast_conv;
+    struct vt_q_matmul fast_matmul;
     const struct places *places;
     struct vt_quant_conv conv;
     /* MatMul: how the batch is walked. */
@@ -196,16 +200,26 @@ static enum vt_status conv_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     memcpy(c->dilation, window.dilation, sizeof(c->dilation));
     memcpy(c->pad, window.pad, sizeof(c->pad));
     status = conv_check(ctx, s);
-    if (status == VT_OK) {
-        reserve_all(ctx, s, c->out_channels, ret_workspace);
+    if (status != VT_OK) {
+        return status;
     }
-    return status;
+    const struct vt_q_places *places =
+        s->places == &linear_places ? &vt_q_linear_places : &vt_q_integer_places;
+    s->fast = vt_q_fits(ctx, places, c->out_channels);
+    if (s->fast) {
+        return vt_q_conv_prepare(ctx, &s->fast_conv, places, ret_workspace);
+    }
+    reserve_all(ctx, s, c->out_channels, ret_workspace);
+    return VT_OK;
 }
 
 static enum vt_status conv_run(struct vt_op_context *ctx)
 {
     const struct state *s = ctx->state;
     const struct vt_quant_conv *c = &s->conv;
+    if (s->fast) {
+        return vt_q_conv_run(ctx, &s->fast_conv);
+    }
     const bool linear = s->places == &linear_places;
     int32_t *sums = linear ? in_workspace(ctx, s->sum_offset) : ctx->outputs[0].data;
     const int16_t *x = center(ctx, s->places->a, s->places->a_zero, 1, true, s->a_offset);
@@ -289,15 +303,25 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
         status = vt_op_fail(ctx, VT_ERR_UNSUPPORTED,
                             "zero points for rows are supported for a matrix only");
     }
-    if (status == VT_OK) {
-        reserve_all(ctx, s, s->m > s->n ? s->m : s->n, ret_workspace);
+    if (status != VT_OK) {
+        return status;
     }
-    return status;
+    const struct vt_q_places *places =
+        s->places == &linear_places ? &vt_q_linear_places : &vt_q_integer_places;
+    s->fast = b->rank == 2 && vt_q_fits(ctx, places, s->n);
+    if (s->fast) {
+        return vt_q_matmul_prepare(ctx, &s->fast_matmul, places, false, ret_workspace);
+    }
+    reserve_all(ctx, s, s->m > s->n ? s->m : s->n, ret_workspace);
+    return VT_OK;
 }
 
 static enum vt_status matmul_run(struct vt_op_context *ctx)
 {
     const struct state *s = ctx->state;
+    if (s->fast) {
+        return vt_q_matmul_run(ctx, &s->fast_matmul);
+    }
     const bool linear = s->places == &linear_places;
     const struct vt_tensor *b = at(ctx, s->places->b);
     int32_t *sums = linear ? in_workspace(ctx, s->sum_offset) : ctx->outputs[0].data;

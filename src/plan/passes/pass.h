@@ -40,6 +40,7 @@ VT_PASS(common);
 VT_PASS(no_ops);
 VT_PASS(reshapes);
 VT_PASS(transposes);
+VT_PASS(recognise_qdq);
 VT_PASS(softmax);
 VT_PASS(layer_norm);
 VT_PASS(gelu);

@@ -11,6 +11,8 @@ static const struct vt_pass table[] = {
     {"no-ops", "steps go that give their input back", vt_pass_no_ops},
     {"reshapes", "a reshape of a reshape becomes one", vt_pass_reshapes},
     {"transposes", "transposes in a row become one, a reshape or nothing", vt_pass_transposes},
+    {"recognise-qdq", "operators between DequantizeLinear and QuantizeLinear run on int8",
+     vt_pass_recognise_qdq},
     {"softmax", "exponentials over their sum become a Softmax", vt_pass_softmax},
     {"layer-norm", "the parts of a LayerNormalization or RMSNormalization become one",
      vt_pass_layer_norm},

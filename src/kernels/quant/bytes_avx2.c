@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define VT_BYTES_WAY vt_bytes_way_avx2
+#include "kernels/quant/bytes.inc"
