@@ -210,8 +210,8 @@ static enum vt_status give_outputs(struct split *s)
     return VT_OK;
 }
 
-static enum vt_status make_step(struct vt_builder *builder, const struct run *run,
-                                struct vt_step **ret_step)
+/* NULL when out of memory. */
+static struct vt_step *make_step(struct vt_builder *builder, const struct run *run)
 {
     struct vt_arena *memory = &builder->plan->memory;
     size_t n_inputs = 1;
@@ -223,7 +223,7 @@ static enum vt_status make_step(struct vt_builder *builder, const struct run *ru
     struct vt_program *body = vt_arena_calloc(memory, 1, sizeof(*body));
     uint32_t *values = vt_arena_calloc(memory, 2 * (n_inputs + run->n_steps), sizeof(*values));
     if (step == NULL || split == NULL || body == NULL || values == NULL) {
-        return vt_out_of_memory(builder->err);
+        return NULL;
     }
     split->body = body;
     split->parts = run->batch / run->part;
@@ -234,8 +234,7 @@ static enum vt_status make_step(struct vt_builder *builder, const struct run *ru
     split->inputs = values + n_inputs;
     step->outputs = split->inputs + n_inputs;
     split->outputs = step->outputs + run->n_steps;
-    *ret_step = step;
-    return VT_OK;
+    return step;
 }
 
 /* The run's steps move into the body. */
@@ -261,11 +260,11 @@ static void enclose(struct split *s, struct vt_program *program)
 static enum vt_status split_run(struct vt_builder *builder, struct vt_program *program,
                                 const struct run *run)
 {
-    struct split s = {builder, run, NULL};
-    enum vt_status status = make_step(builder, run, &s.step);
-    if (status == VT_OK) {
-        status = take_inputs(&s);
+    struct split s = {builder, run, make_step(builder, run)};
+    if (s.step == NULL) {
+        return vt_out_of_memory(builder->err);
     }
+    enum vt_status status = take_inputs(&s);
     if (status == VT_OK) {
         status = give_outputs(&s);
     }
