@@ -19,6 +19,9 @@
 
 #define VT_INLINE static inline __attribute__((always_inline, unused))
 
+#if !defined(VT_VECTOR_PORTABLE) && !defined(__AVX2__)
+#define VT_VECTOR_PORTABLE /* what the compiler has no registers for */
+#endif
 #if !defined(VT_VECTOR_PORTABLE)
 #include <immintrin.h>
 #endif
