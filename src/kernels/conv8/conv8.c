@@ -64,7 +64,7 @@ void vt_conv8_kernel_name(const struct vt_conv8 *conv, char *text, size_t size)
 uint64_t vt_conv8_packed_key(const struct vt_conv8 *conv)
 {
     uint64_t way = 0;
-    while (ways[way] != conv->way) {
+    while (way + 1 < sizeof(ways) / sizeof(ways[0]) && ways[way] != conv->way) {
         way++;
     }
     return way << 32 | (uint64_t)conv->gemm->mr << 16 | (uint64_t)conv->gemm->ku << 8 |

@@ -61,11 +61,10 @@ static void lay_row(const struct vt_conv8 *conv, const uint8_t *row, int64_t cha
 {
     const int64_t plane = conv8_volume(conv->in), span = conv8_span(conv, 2);
     const int64_t before = conv->pad[2] < span ? conv->pad[2] : span;
-    int64_t n = span - before < conv->in[2] ? span - before : conv->in[2];
+    const int64_t n = span - before < conv->in[2] ? span - before : conv->in[2];
     const uint8_t zero = conv8_zero(conv);
 
     if (row == NULL) {
-        n = 0;
         fill(out, span, zero);
     } else {
         const uint8_t *rows[4];
