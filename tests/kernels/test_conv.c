@@ -136,26 +136,25 @@ static void run_conv(const struct vt_conv *shape, const struct vt_conv_choice *c
     }
 }
 
-static void check_outputs(const struct vt_conv *shape, const struct buffers *b, bool scaled,
-                          bool residual)
+/* What the definition says, in double: computed once for all ways. */
+static double *wanted(const struct vt_conv *shape, const struct buffers *b, bool scaled,
+                      bool residual)
 {
     const int64_t volume = volume_of(shape->out);
-    int64_t depth = shape->in_channels / shape->groups * volume_of(shape->kernel);
-    if (shape->channels_last && shape->kernel[1] == 3 && shape->kernel[2] == 3)
-        depth *= 8; /* Winograd cancels more: test_winograd.c states its errors */
+    double *want = vt_calloc((size_t)b->outputs, sizeof(double));
+    assert_non_null(want);
     for (int64_t i = 0; i < b->outputs; i++) {
         const int64_t channel = i / volume % shape->out_channels;
         const int64_t pixel = i % volume;
         const int64_t o[3] = {pixel / shape->out[2] / shape->out[1],
                               pixel / shape->out[2] % shape->out[1], pixel % shape->out[2]};
-        double want =
-            reference(shape, b->x, b->w, NULL, i / volume / shape->out_channels, channel, o);
-        want = want * (scaled ? (double)b->scale[channel] : 1) + (double)b->bias[channel];
-        want += residual ? (double)b->residual[i] : 0;
-        want = activate_reference(shape->finish.activation, (double)shape->finish.alpha,
-                                  (double)shape->finish.beta, want);
-        assert_close((double)b->y[i], want, depth);
+        want[i] = reference(shape, b->x, b->w, NULL, i / volume / shape->out_channels, channel, o);
+        want[i] = want[i] * (scaled ? (double)b->scale[channel] : 1) + (double)b->bias[channel];
+        want[i] += residual ? (double)b->residual[i] : 0;
+        want[i] = activate_reference(shape->finish.activation, (double)shape->finish.alpha,
+                                     (double)shape->finish.beta, want[i]);
     }
+    return want;
 }
 
 /* The way of the rule, then all that can carry it out. */
@@ -166,13 +165,19 @@ static void check(const struct vt_conv *shape, uint32_t features, struct vt_pool
     struct buffers b = {0};
     const bool scaled = random_int(r, 0, 1) != 0, residual = random_int(r, 0, 1) != 0;
     const size_t n = vt_conv_choices(shape, features, choices);
+    int64_t terms = shape->in_channels / shape->groups * volume_of(shape->kernel);
+    if (shape->channels_last && shape->kernel[1] == 3 && shape->kernel[2] == 3)
+        terms *= 8; /* Winograd cancels more: test_winograd.c states its errors */
     buffers_init(&b, shape, r);
+    double *want = wanted(shape, &b, scaled, residual);
     for (size_t i = 0; i <= n; i++) {
         memset(b.y, 0xff, (size_t)b.outputs * sizeof(float));
         run_conv(shape, i == 0 ? NULL : &choices[i - 1], &b, scaled ? b.scale : NULL, b.bias,
                  residual ? b.residual : NULL, features, pool);
-        check_outputs(shape, &b, scaled, residual);
+        for (int64_t k = 0; k < b.outputs; k++)
+            assert_close((double)b.y[k], want[k], terms);
     }
+    vt_free(want);
     buffers_release(&b);
 }
 
@@ -261,8 +266,8 @@ static void draw_winograd(struct vt_conv *c, struct random *r)
         c->out[d] = c->in[d] + pads - c->kernel[d] + 1;
     }
     c->groups = random_int(r, 0, 4) ? 1 : 2;
-    c->in_channels = c->groups * random_int(r, 1, 40);
-    c->out_channels = c->groups * random_int(r, 1, 40);
+    c->in_channels = c->groups * random_int(r, 1, 20);
+    c->out_channels = c->groups * random_int(r, 1, 36);
     c->channels_last = true;
 }
 

@@ -182,6 +182,33 @@ static void transposes_become_one(void **state)
                  "transposes", "Transpose Exp Exp");
 }
 
+static void channels_move_before_they_are_cut(void **state)
+{
+    (void)state;
+    pass_becomes("x : 2x6x3x4\n"
+                 "s = ints 2,2,3,3,4\n"
+                 "a = Reshape(x, s)\n"
+                 "b = Transpose(a; perm=[0,3,4,1,2])\n"
+                 "y = Exp(b)\n"
+                 "-> y",
+                 "transposes", "Transpose Exp");
+    /* The pixels are cut, or do not come first. */
+    pass_leaves("x : 2x6x3x4\n"
+                "s = ints 2,6,3,2,2\n"
+                "a = Reshape(x, s)\n"
+                "b = Transpose(a; perm=[0,3,4,1,2])\n"
+                "y = Exp(b)\n"
+                "-> y",
+                "transposes");
+    pass_leaves("x : 2x6x3x4\n"
+                "s = ints 2,2,3,3,4\n"
+                "a = Reshape(x, s)\n"
+                "b = Transpose(a; perm=[0,4,3,1,2])\n"
+                "y = Exp(b)\n"
+                "-> y",
+                "transposes");
+}
+
 static void extents_of_one_move_for_nothing(void **state)
 {
     (void)state;
@@ -207,6 +234,7 @@ int main(void)
         cmocka_unit_test(steps_that_change_nothing_go),
         cmocka_unit_test(reshapes_become_one),
         cmocka_unit_test(transposes_become_one),
+        cmocka_unit_test(channels_move_before_they_are_cut),
         cmocka_unit_test(extents_of_one_move_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
