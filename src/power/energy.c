@@ -2,13 +2,10 @@
 #include "power/energy.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/options.h"
 
 /* A counter's peak is the mean over at least so long. */
 #define PEAK_SPAN_NS (500 * VT_NS_PER_MS)
@@ -411,7 +408,6 @@ static enum vt_status long_enough(const struct vt_power_track *track,
     const double off = energy->edges_j + (counter ? energy->quantum_j : 0);
     const double share = energy->joules > 0 ? off / energy->joules : (double)INFINITY;
     double needed = seconds(energy->window_ns) * share / VT_ENERGY_UNCERTAINTY_MAX;
-    char length[32], wanted[32];
 
     if (off <= VT_ENERGY_UNCERTAINTY_MAX * fabs(energy->joules)) {
         return VT_OK;
@@ -424,15 +420,14 @@ static enum vt_status long_enough(const struct vt_power_track *track,
     needed = ceil(needed * 10) / 10;
     const int64_t needed_ns =
         needed < 1e9 ? (int64_t)(needed * 1e9) : INT64_C(1000000000) * VT_NS_PER_S;
-    vt_format_duration(energy->window_ns, length, sizeof length);
-    vt_format_duration(needed_ns, wanted, sizeof wanted);
     if (ret_needed_ns != NULL) {
         *ret_needed_ns = needed_ns;
     }
-    return vt_error_set(err, VT_ERR_LIMIT,
-                        "%s: a window of %s is too short for this meter, its energy would be known "
-                        "to +-%.0f %% only; at least %s would do",
-                        track->domain->name, length, share < 10 ? 100 * share : 1000.0, wanted);
+    return vt_error_set(
+        err, VT_ERR_LIMIT,
+        "%s: a window of %.3g s is too short for this meter, its energy would be known "
+        "to +-%.0f %% only; at least %.4g s would do",
+        track->domain->name, seconds(energy->window_ns), share < 10 ? 100 * share : 1000.0, needed);
 }
 
 enum vt_status vt_energy_compute(const struct vt_power_track *track,

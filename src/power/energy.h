@@ -12,7 +12,8 @@
  * by |W2-W1| (dt+T)/2. Such errors have any sign: they are added as squares and taken four times
  * their standard deviation (for a change at any moment alike, half the range over sqrt(3)), but
  * never more than their sum. A lag of T (and of the time over which the meter averages) shifts the
- * window: its share is taken from the largest difference of power between both edges.
+ * window: its share is taken from the largest difference of power between both edges. What a meter
+ * averages away, swings faster than its averaging, no reading tells and no figure here holds.
  *
  * To both: one resolution, and the class of the meter where it is known. A class that is not known
  * is not in the figure.

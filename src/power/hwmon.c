@@ -116,7 +116,8 @@ static bool readable(struct hwmon *hwmon, const char *path)
     double ignored;
     const int code = vt_sysfs_number(path, &ignored);
 
-    if (code != 0) {
+    /* That an alternative is not there says less than that something cannot be read. */
+    if (code != 0 && (code != ENOENT || hwmon->refused == 0)) {
         hwmon->refused = code;
         (void)snprintf(hwmon->refused_path, sizeof hwmon->refused_path, "%s", path);
     }

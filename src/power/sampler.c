@@ -26,7 +26,7 @@ struct column {
     int64_t *ns, *unix_ns;
     double *values;
     size_t n, room;
-    int64_t moved_ns; /* the last reading with another value than the one before */
+    int64_t moved_ns; /* the last move of the value came after this */
 };
 
 struct metered {
@@ -83,9 +83,8 @@ static bool keep(struct column *column, const struct vt_meter_reading *reading)
     if (column->n == column->room && !grow(column)) {
         return false;
     }
-    if (!isnan(reading->value) &&
-        (column->n == 0 || column->values[column->n - 1] != reading->value)) {
-        column->moved_ns = reading->ns;
+    if (column->n > 0 && column->values[column->n - 1] != reading->value) {
+        column->moved_ns = column->ns[column->n - 1];
     }
     column->ns[column->n] = reading->ns;
     column->unix_ns[column->n] = reading->unix_ns;
@@ -353,8 +352,8 @@ static bool settled(const struct vt_sampler *sampler, int64_t ns)
     for (uint32_t i = 0; i < sampler->n_domains; i++) {
         const struct column *column = &sampler->columns[i];
         const bool counter = vt_sampler_domain(sampler, i).domain->kind == VT_METER_ENERGY;
-        /* A reading that comes a whole period after the moment brackets the last step. */
-        if (column->n == 0 || (counter ? column->moved_ns : column->ns[column->n - 1]) <= ns) {
+        /* A step that came after the moment for certain is what an edge needs. */
+        if (column->n == 0 || (counter ? column->moved_ns : column->ns[column->n - 1]) < ns) {
             return false;
         }
     }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A library that answers like NVIDIA's, as the environment variable VT_FAKE_NVML says: words of
+ *
+ *   gpus=N       so many GPUs (1)
+ *   noinit=CODE  nvmlInit fails
+ *   noenergy     no energy counter
+ *   nofields     no fields
+ *   module       the scope of a GPU fails, that of the module answers
+ *   mig          MIG is on
+ *   zero         powers are 0
+ *   lost         everything fails from the file named by VT_FAKE_NVML_LOST on, once it is there
+ *
+ * Each GPU i draws 100 (i+1) W from when the library is loaded; its counter moves every 100 ms.
+ * FAKE_MISSING leaves out the functions that old libraries have not, FAKE_EMPTY all.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "power/nvml_abi.h"
+
+/* Modules are built with hidden symbols. */
+#pragma GCC visibility push(default)
+
+#ifndef FAKE_EMPTY
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+int nvmlDeviceGetCount_v2(unsigned *ret);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct vt_nvml_device **ret);
+const char *nvmlErrorString(int code);
+int nvmlDeviceGetName(struct vt_nvml_device *device, char *text, unsigned size);
+int nvmlDeviceGetPowerUsage(struct vt_nvml_device *device, unsigned *ret_mw);
+
+struct vt_nvml_device {
+    unsigned index;
+};
+static struct vt_nvml_device devices[8];
+
+static const char *word(const char *name)
+{
+    const char *text = getenv("VT_FAKE_NVML");
+    return text != NULL ? strstr(text, name) : NULL;
+}
+
+static unsigned number(const char *name, unsigned otherwise)
+{
+    const char *at = word(name);
+    return at != NULL ? (unsigned)strtoul(at + strlen(name), NULL, 10) : otherwise;
+}
+
+static int lost(void)
+{
+    const char *path = getenv("VT_FAKE_NVML_LOST");
+    return path != NULL && access(path, F_OK) == 0;
+}
+
+static unsigned milliwatts(const struct vt_nvml_device *device)
+{
+    return word("zero") != NULL ? 0 : 100000 * (device->index + 1);
+}
+
+int nvmlInit_v2(void)
+{
+    return (int)number("noinit=", VT_NVML_SUCCESS);
+}
+
+int nvmlShutdown(void)
+{
+    return VT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *ret)
+{
+    *ret = number("gpus=", 1);
+    return VT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct vt_nvml_device **ret)
+{
+    devices[index].index = index;
+    *ret = &devices[index];
+    return VT_NVML_SUCCESS;
+}
+
+const char *nvmlErrorString(int code)
+{
+    return code == VT_NVML_DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Some\nError";
+}
+
+int nvmlDeviceGetName(struct vt_nvml_device *device, char *text, unsigned size)
+{
+    (void)device;
+    strncpy(text, "Fake \x1b[1mH200", size);
+    return VT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetPowerUsage(struct vt_nvml_device *device, unsigned *ret_mw)
+{
+    *ret_mw = milliwatts(device);
+    return lost() || word("module") != NULL ? VT_NVML_NOT_SUPPORTED : VT_NVML_SUCCESS;
+}
+
+#ifndef FAKE_MISSING
+int nvmlDeviceGetTotalEnergyConsumption(struct vt_nvml_device *device, unsigned long long *ret_mj);
+int nvmlDeviceGetFieldValues(struct vt_nvml_device *device, int n, struct vt_nvml_field *fields);
+int nvmlDeviceGetMigMode(struct vt_nvml_device *device, unsigned *ret_now, unsigned *ret_pending);
+
+static double now(void)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(struct vt_nvml_device *device, unsigned long long *ret_mj)
+{
+    if (lost() || word("noenergy") != NULL) {
+        return VT_NVML_NOT_SUPPORTED;
+    }
+    const unsigned long long steps = (unsigned long long)(now() * 10);
+    *ret_mj = steps * (milliwatts(device) / 10);
+    return VT_NVML_SUCCESS;
+}
+
+/* The value's type differs between fields, as it does between drivers. */
+int nvmlDeviceGetFieldValues(struct vt_nvml_device *device, int n, struct vt_nvml_field *fields)
+{
+    if (lost() || word("nofields") != NULL) {
+        return VT_NVML_NOT_SUPPORTED;
+    }
+    const unsigned answered = word("module") != NULL ? VT_NVML_SCOPE_MODULE : VT_NVML_SCOPE_GPU;
+    for (int i = 0; i < n; i++) {
+        fields[i].result = fields[i].scope == answered ? VT_NVML_SUCCESS : VT_NVML_NOT_SUPPORTED;
+        if (fields[i].field == VT_NVML_POWER_INSTANT) {
+            fields[i].type = VT_NVML_TYPE_UINT;
+            fields[i].value.u = milliwatts(device);
+        } else {
+            fields[i].type = VT_NVML_TYPE_ULONGLONG;
+            fields[i].value.ull = milliwatts(device);
+        }
+    }
+    return VT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetMigMode(struct vt_nvml_device *device, unsigned *ret_now, unsigned *ret_pending)
+{
+    (void)device;
+    *ret_now = *ret_pending = word("mig") != NULL;
+    return VT_NVML_SUCCESS;
+}
+#endif
+#else
+int no_nvml(void);
+int no_nvml(void)
+{
+    return 0;
+}
+#endif
