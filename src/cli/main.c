@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "run/compare/compare_job.h"
 #include "run/job.h"
+#include "run/meters.h"
 #include "run/plan_job.h"
 #include "run/profile/profile.h"
 #include "run/quantize/quantize.h"
@@ -48,6 +49,10 @@ static const struct vt_verb verbs[] = {
      "every section.",
      NULL, vt_verb_job},
     {"list", "", "show models, workloads, engines, devices and meters", NULL, NULL, vt_verb_list},
+    {"meters", "[NAME ...] [options]", "show which energy meters work here, and what they read",
+     "Every meter is listed with what it measures or why it cannot and the remedy; those that work "
+     "are\nread for a second. Nothing is ever set.",
+     vt_meters_options, vt_verb_meters},
     {"inspect", "MODEL [options]", "show what a model is made of", NULL, vt_inspect_options,
      vt_verb_inspect},
     {"zoo", "[NAME] [options]", "write a network of MLPerf with random weights as ONNX",

@@ -9,9 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "power/sysfs.h"
 
 #define PACKAGES_MAX 64
+/* RAPL renews its counters every millisecond. */
+#define STILL_NS (50 * VT_NS_PER_MS)
 
 static const struct event_kind {
     const char *event, *name;
@@ -142,6 +145,49 @@ static void open_event(struct opening *opening, const struct event_kind *kind, u
     opening->events[opening->n++] = (struct vt_rapl_event){(int)fd, joules};
 }
 
+static bool moves(const struct vt_rapl_event *event, uint64_t *count)
+{
+    const uint64_t before = *count;
+
+    return read(event->fd, count, sizeof *count) == (ssize_t)sizeof *count && *count != before;
+}
+
+/* Virtual machines show counters that stand still: none of them is kept. */
+static void drop_still(struct opening *opening)
+{
+    uint64_t counts[VT_METER_DOMAINS_MAX] = {0};
+    bool alive[VT_METER_DOMAINS_MAX] = {false};
+    int32_t moved_to[VT_METER_DOMAINS_MAX];
+    uint32_t n_alive = 0, n = 0;
+    const int64_t until = vt_now_ns() + STILL_NS;
+
+    for (uint32_t i = 0; i < opening->n; i++) {
+        (void)moves(&opening->events[i], &counts[i]);
+    }
+    while (n_alive < opening->n && vt_now_ns() < until) {
+        vt_sleep_until_ns(vt_now_ns() + STILL_NS / 20, 0);
+        for (uint32_t i = 0; i < opening->n; i++) {
+            if (!alive[i] && moves(&opening->events[i], &counts[i])) {
+                alive[i] = true;
+                n_alive++;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < opening->n; i++) {
+        moved_to[i] = alive[i] ? (int32_t)n : -1;
+        if (!alive[i]) {
+            (void)close(opening->events[i].fd);
+            continue;
+        }
+        opening->domains[n] = opening->domains[i];
+        opening->events[n] = opening->events[i];
+        /* What holds a domain comes before it. */
+        int32_t *inside = &opening->domains[n++].inside;
+        *inside = *inside >= 0 ? moved_to[*inside] : -1;
+    }
+    opening->n = n;
+}
+
 enum vt_status vt_rapl_perf_open(const struct vt_meter_options *options,
                                  struct vt_meter_domain *ret_domains,
                                  struct vt_rapl_event *ret_events, uint32_t *ret_n,
@@ -167,6 +213,13 @@ enum vt_status vt_rapl_perf_open(const struct vt_meter_options *options,
                 open_event(&opening, &kinds[i], package);
             }
         }
+    }
+    const bool any = opening.n > 0;
+    drop_still(&opening);
+    if (any && opening.n == 0) {
+        return vt_error_set(err, VT_ERR_UNAVAILABLE,
+                            "perf has energy counters, but they stand still, as in most virtual "
+                            "machines: measure on the host");
     }
     if (opening.n == 0 && (opening.refused == EACCES || opening.refused == EPERM)) {
         return vt_error_set(err, VT_ERR_READ,

@@ -15,8 +15,9 @@ struct vt_rapl_event {
 };
 
 /*
- * Opens every event on every package: writes at most VT_METER_DOMAINS_MAX domains and events, and
- * how many. Errors as a meter's open; the caller closes the files.
+ * Opens every event on every package, leaving out counters that do not move within 50 ms: writes at
+ * most VT_METER_DOMAINS_MAX domains and events, and how many. Errors as a meter's open; the caller
+ * closes the files.
  */
 enum vt_status vt_rapl_perf_open(const struct vt_meter_options *options,
                                  struct vt_meter_domain *ret_domains,

@@ -6,6 +6,7 @@
 
 #include "base/topology.h"
 #include "engine/registry.h"
+#include "power/meter.h"
 #include "workload/registry.h"
 #include "zoo/zoo.h"
 
@@ -66,6 +67,21 @@ static void add_devices(struct catalogue *catalogue)
     (void)snprintf(cuda->why, sizeof cuda->why, "this version of vatio computes on CPUs only");
 }
 
+static void add_meters(struct catalogue *catalogue)
+{
+    static const struct vt_meter_options here = {0};
+    size_t n;
+    const struct vt_meter_ops *const *meters = vt_meter_table(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct vt_error err = VT_ERROR_INIT;
+        struct vt_catalogue_entry *entry =
+            add(catalogue, "meters", meters[i]->name, meters[i]->summary);
+        entry->available = vt_meter_probe(meters[i], &here, &err) == VT_OK;
+        (void)snprintf(entry->why, sizeof entry->why, "%.*s", (int)sizeof entry->why - 1, err.text);
+    }
+}
+
 size_t vt_catalogue(struct vt_catalogue_entry ret_entries[VT_CATALOGUE_MAX])
 {
     struct catalogue catalogue = {ret_entries, 0};
@@ -86,8 +102,6 @@ size_t vt_catalogue(struct vt_catalogue_entry ret_entries[VT_CATALOGUE_MAX])
     }
     add_engines(&catalogue);
     add_devices(&catalogue);
-    struct vt_catalogue_entry *meter = add(&catalogue, "meters", "none", "energy and power");
-    meter->available = false;
-    (void)snprintf(meter->why, sizeof meter->why, "this version of vatio reads no energy meter");
+    add_meters(&catalogue);
     return catalogue.n;
 }

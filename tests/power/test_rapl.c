@@ -188,6 +188,26 @@ static void perf_is_the_second_way(void **state)
     vt_meter_rapl.close(meter);
 }
 
+/* The kernel's dummy event never counts. */
+static void counters_that_stand_still_are_said_so(void **state)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY};
+    const long fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+
+    (void)state;
+    tree_put(PMU "type", "1");
+    tree_put(PMU "cpumask", "0");
+    tree_put(PMU "events/energy-psys", "event=0x09");
+    tree_put(PMU "events/energy-psys.unit", "Joules");
+    tree_put(PMU "events/energy-psys.scale", "1e-9");
+    if (fd < 0) {
+        return; /* the other test says what is said then */
+    }
+    (void)close((int)fd);
+    assert_non_null(strstr(tree_refusal(&vt_meter_rapl, VT_ERR_UNAVAILABLE), "stand still"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +220,7 @@ int main(void)
         TREE(hostile_files_are_no_readings),
         TREE(what_disappears_is_not_a_number),
         TREE(perf_is_the_second_way),
+        TREE(counters_that_stand_still_are_said_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
