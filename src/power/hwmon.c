@@ -341,6 +341,9 @@ static void find_total(struct hwmon *hwmon)
             all ? add(hwmon, sums[s].name, "sum of rails", &sum) : NULL;
         if (domain != NULL) {
             whole = (int32_t)hwmon->n - 1;
+            for (uint32_t i = 0; i < sum.n_parts; i++) {
+                domain->resolution += hwmon->domains[sum.parts[i]].resolution;
+            }
             (void)snprintf(domain->note, sizeof domain->note, "%s", sums[s].note);
         }
     }
@@ -500,7 +503,8 @@ static void hwmon_close(void *meter)
         .close = hwmon_close,                                                                      \
     }
 
+/* A register takes half a millisecond over I2C. */
 HWMON(vt_meter_jetson, "jetson", "power monitors of Jetson boards (INA3221, INA238)", jetson,
-      50 * VT_NS_PER_MS);
+      100 * VT_NS_PER_MS);
 HWMON(vt_meter_acpi, "acpi", "ACPI power meters: Grace, GH200, servers", acpi, 50 * VT_NS_PER_MS);
 HWMON(vt_meter_amdgpu, "amdgpu", "AMD GPUs, through their driver", amdgpu, 50 * VT_NS_PER_MS);

@@ -34,7 +34,6 @@ enum vt_meter_scope {
     VT_METER_SCOPE_GPU,      /* a GPU with its board */
     VT_METER_SCOPE_MODULE,   /* processor, GPU and memory on one module */
     VT_METER_SCOPE_PLATFORM, /* a machine as far as its own sensors see */
-    VT_METER_SCOPE_WALL,     /* everything, before the power supply */
     VT_METER_SCOPE_NONE,     /* nothing of this machine: null, replay */
 };
 
@@ -65,7 +64,6 @@ struct vt_meter_options {
     const char *sysfs;        /* "/sys" */
     const char *nvml_library; /* "libnvidia-ml.so.1", as dlopen finds it */
     const char *replay_file;  /* CSV of seconds and watts */
-    const char *ptdaemon;     /* HOST:PORT of a PTDaemon */
 };
 
 struct vt_meter_ops {
@@ -108,7 +106,7 @@ enum vt_status vt_meter_find(const char *name, struct vt_error *err,
 enum vt_status vt_meter_probe(const struct vt_meter_ops *ops,
                               const struct vt_meter_options *options,
                               struct vt_error *err) VT_NODISCARD;
-/* "CPU package", "wall": for people. Static storage. */
+/* "package", "GPU": for people. Static storage. */
 const char *vt_meter_scope_text(enum vt_meter_scope scope);
 
 /* --- for meters ---------------------------------------------------------------------------- */

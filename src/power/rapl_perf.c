@@ -13,6 +13,8 @@
 #include "power/sysfs.h"
 
 #define PACKAGES_MAX 64
+/* A count may be finer than what the processor tells apart: 2^-14 J at the coarsest. */
+#define UNIT_J 61.1e-6
 /* RAPL renews its counters every millisecond. */
 #define STILL_NS (50 * VT_NS_PER_MS)
 
@@ -131,7 +133,7 @@ static void open_event(struct opening *opening, const struct event_kind *kind, u
     *domain = (struct vt_meter_domain){.kind = VT_METER_ENERGY,
                                        .scope = kind->scope,
                                        .inside = holder(opening, kind, package),
-                                       .resolution = joules};
+                                       .resolution = joules > UNIT_J ? joules : UNIT_J};
     if (kind->scope == VT_METER_SCOPE_PLATFORM) {
         opening->psys = (int32_t)opening->n;
         (void)snprintf(domain->name, sizeof domain->name, "%s", kind->name);

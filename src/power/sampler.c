@@ -397,6 +397,49 @@ enum vt_status vt_sampler_energy(struct vt_sampler *sampler, uint32_t index,
     return status;
 }
 
+static void add(struct vt_energy *sum, const struct vt_energy *part)
+{
+    sum->joules += part->joules;
+    sum->uncertainty_j += part->uncertainty_j;
+    sum->edges_j += part->edges_j;
+    sum->quantum_j += part->quantum_j;
+    sum->class_j += part->class_j;
+    sum->mean_w += part->mean_w;
+    sum->peak_w += part->peak_w;
+    sum->mlperf_w += part->mlperf_w;
+    sum->readings = part->readings < sum->readings ? part->readings : sum->readings;
+}
+
+enum vt_status vt_sampler_total(struct vt_sampler *sampler, uint32_t first,
+                                const struct vt_power_window *window, struct vt_error *err,
+                                struct vt_energy *ret)
+{
+    struct vt_energy sum = {0}, part;
+    bool any = false;
+
+    for (uint32_t i = first; i < sampler->n_domains; i++) {
+        const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
+        if (at.first != first || at.domain->inside >= 0) {
+            continue;
+        }
+        enum vt_status status = vt_sampler_energy(sampler, i, window, err, &part);
+        if (status != VT_OK) {
+            return status;
+        }
+        if (any) {
+            add(&sum, &part);
+        } else {
+            sum = part;
+        }
+        any = true;
+    }
+    if (!any) {
+        return vt_error_set(err, VT_ERR_USAGE, "domain %u is not the first of a meter", first);
+    }
+    *ret = sum;
+    return VT_OK;
+}
+
 struct vt_power_track vt_sampler_track(const struct vt_sampler *sampler, uint32_t index,
                                        const int64_t **ret_unix_ns)
 {

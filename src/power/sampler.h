@@ -66,6 +66,14 @@ bool vt_sampler_settle(struct vt_sampler *sampler, int64_t ns, int64_t limit_ns)
 enum vt_status vt_sampler_energy(struct vt_sampler *sampler, uint32_t index,
                                  const struct vt_power_window *window, struct vt_error *err,
                                  struct vt_energy *ret) VT_NODISCARD;
+/*
+ * The sum over the domains of one meter that lie in no other: joules and uncertainties added, the
+ * powers too (the peaks need not coincide: peak_w is at most so high). Fails as the first of them
+ * that fails: a part of a machine is no figure. `first` is the index of the meter's first domain.
+ */
+enum vt_status vt_sampler_total(struct vt_sampler *sampler, uint32_t first,
+                                const struct vt_power_window *window, struct vt_error *err,
+                                struct vt_energy *ret) VT_NODISCARD;
 /* Readings of a domain; unix_ns stands beside each. Only after stop; owned by the sampler. */
 struct vt_power_track vt_sampler_track(const struct vt_sampler *sampler, uint32_t index,
                                        const int64_t **ret_unix_ns);

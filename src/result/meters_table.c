@@ -98,7 +98,9 @@ void vt_meters_print_table(const struct vt_meters_report *report, FILE *out, int
     if (report->for_ns > 0) {
         (void)fprintf(out, "\nread for %s, which took %.2f %% of one CPU",
                       vt_duration_text(report->for_ns, time, sizeof time), 100 * report->cpu_share);
-        (void)fputs("; \"inside\" is not to be added to what holds it\n", out);
+        (void)fputs("\n\xc2\xb1 leaves out how exact a sensor is where its maker does not say; "
+                    "\"inside\" is not to be added to what holds it\n",
+                    out);
     }
     for (uint32_t i = 0; i < report->n_entries; i++) {
         const struct vt_meter_entry *entry = &report->entries[i];

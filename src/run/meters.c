@@ -12,7 +12,7 @@
 
 /* Readings before the window, and at most so long for the last step of a counter after it. */
 #define LEAD_NS   (250 * VT_NS_PER_MS)
-#define SETTLE_NS (1 * VT_NS_PER_S)
+#define SETTLE_NS (2 * VT_NS_PER_S)
 
 static const struct vt_option options[] = {
     {"for", 0, VT_OPTION_DURATION, FIELD(for_ns), "Options", "T", 1e8, 3.6e12, NULL, "1s",

@@ -394,7 +394,7 @@ static void a_counter_that_stands_still_is_no_0_joules(void **unused)
 
     (void)unused;
     for (int i = 0; i < 100; i++) {
-        ns[i] = i * 100 * VT_NS_PER_MS;
+        ns[i] = (int64_t)i * 100 * VT_NS_PER_MS;
     }
     assert_int_equal(vt_energy_compute(&track,
                                        &(struct vt_power_window){VT_NS_PER_S, 8 * VT_NS_PER_S},

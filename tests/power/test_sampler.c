@@ -106,6 +106,41 @@ static void a_rail_that_disappears_mid_run_is_reported(void **state)
     vt_sampler_free(sampler);
 }
 
+/* Rails whose input rail holds one of them: 10 W + 3 W, not 10 + 3 + 2. */
+static void nothing_is_summed_twice(void **state)
+{
+    const struct vt_meter_ops *const meters[] = {&vt_meter_null, &vt_meter_acpi};
+    const struct vt_meter_options places = tree_options();
+    struct vt_sampler *sampler;
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_energy energy;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"Grace Power Socket 0", "Grace Power Socket 1",
+                                            "CPU Power Socket 1"};
+        static const char *const uw[] = {"10000000", "3000000", "2000000"};
+        char path[128];
+        (void)snprintf(path, sizeof path, "class/hwmon/hwmon%d/name", i);
+        tree_put(path, "power_meter");
+        (void)snprintf(path, sizeof path, "class/hwmon/hwmon%d/power1_oem_info", i);
+        tree_put(path, names[i]);
+        (void)snprintf(path, sizeof path, "class/hwmon/hwmon%d/power1_average", i);
+        tree_put(path, uw[i]);
+    }
+    start(meters, 2, &places, &sampler);
+    pass(200);
+    struct vt_power_window window = {.begin_ns = vt_now_ns()};
+    pass(500);
+    window.end_ns = vt_now_ns();
+    assert_true(vt_sampler_settle(sampler, window.end_ns, vt_now_ns() + 60 * VT_NS_PER_S));
+    assert_int_equal(vt_sampler_total(sampler, 1, &window, &err, &energy), VT_OK);
+    assert_true(fabs(energy.mean_w - 13) < 1e-6 && fabs(energy.peak_w - 13) < 1e-6);
+    assert_true(fabs(energy.joules - 13e-9 * (double)energy.window_ns) < 1e-6);
+    assert_int_equal(vt_sampler_total(sampler, 2, &window, &err, &energy), VT_ERR_USAGE);
+    vt_sampler_free(sampler);
+}
+
 static void what_cannot_be_opened_is_named(void **state)
 {
     static const struct vt_meter_ops *many[VT_SAMPLER_METERS_MAX + 1];
@@ -186,11 +221,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
-        TREE(a_recording_is_integrated),
-        TREE(a_rail_that_disappears_mid_run_is_reported),
-        TREE(what_cannot_be_opened_is_named),
-        TREE(meters_are_complete),
-        TREE(recordings_are_read),
+        TREE(a_recording_is_integrated), TREE(a_rail_that_disappears_mid_run_is_reported),
+        TREE(nothing_is_summed_twice),   TREE(what_cannot_be_opened_is_named),
+        TREE(meters_are_complete),       TREE(recordings_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
