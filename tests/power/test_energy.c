@@ -126,7 +126,7 @@ static double mean_power(const struct curve *curve, double t, int64_t over_ns)
 static void observe(const struct curve *curve, const struct sensor *sensor, double length,
                     struct readings *seen)
 {
-    double value = NAN, since = -1;
+    double value = (double)NAN, since = -1;
 
     seen->n = 0;
     for (double t = 1; t < length && seen->n < READINGS_MAX;) {
@@ -373,11 +373,11 @@ static void holes_are_refused_and_lost_readings_are_not(void **unused)
     sensor.domain.kind = VT_METER_POWER;
     observe(&constant, &sensor, 14, &seen);
     struct vt_power_track track = track_of(&sensor, &seen);
-    seen.values[200] = seen.values[201] = NAN;
+    seen.values[200] = seen.values[201] = (double)NAN;
     assert_int_equal(vt_energy_compute(&track, &window, &err, &energy, NULL), VT_OK);
     assert_true(fabs(energy.joules - 1000) <= energy.uncertainty_j + 1e-9);
     for (size_t i = 200; i < 300; i++) {
-        seen.values[i] = NAN;
+        seen.values[i] = (double)NAN;
     }
     assert_int_equal(vt_energy_compute(&track, &window, &err, &energy, NULL), VT_ERR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "no reading for 2"));
