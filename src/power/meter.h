@@ -34,6 +34,7 @@ enum vt_meter_scope {
     VT_METER_SCOPE_GPU,      /* a GPU with its board */
     VT_METER_SCOPE_MODULE,   /* processor, GPU and memory on one module */
     VT_METER_SCOPE_PLATFORM, /* a machine as far as its own sensors see */
+    VT_METER_SCOPE_WALL,     /* everything, before the power supply */
     VT_METER_SCOPE_NONE,     /* nothing of this machine: null, replay */
 };
 
@@ -64,6 +65,10 @@ struct vt_meter_options {
     const char *sysfs;        /* "/sys" */
     const char *nvml_library; /* "libnvidia-ml.so.1", as dlopen finds it */
     const char *replay_file;  /* CSV of seconds and watts */
+    const char *ptdaemon;     /* HOST:PORT */
+    /* The ranges of the analyzer behind it, as an earlier run showed that they are needed; 0: it
+     * finds them itself, again and again, and loses accuracy while it does. */
+    double ptdaemon_volts, ptdaemon_amps;
 };
 
 struct vt_meter_ops {
@@ -93,6 +98,15 @@ struct vt_meter_ops {
      */
     enum vt_status (*read)(void *meter, struct vt_meter_reading *ret_readings,
                            struct vt_error *err);
+    /*
+     * Optional, for meters that tell their readings in the end only, whose read then gives nothing
+     * (a time before all others). Called once, after the last read, by the thread that stops the
+     * sampler; may block for seconds. Passes every reading to `keep`, in order of time.
+     */
+    enum vt_status (*finish)(void *meter,
+                             void (*keep)(void *ctx, uint32_t domain,
+                                          const struct vt_meter_reading *reading),
+                             void *ctx, struct vt_error *err);
     /* Required. No read is under way; accepts NULL. */
     void (*close)(void *meter);
 };
@@ -124,6 +138,7 @@ extern const struct vt_meter_ops vt_meter_nvml;
 extern const struct vt_meter_ops vt_meter_jetson;
 extern const struct vt_meter_ops vt_meter_acpi;
 extern const struct vt_meter_ops vt_meter_amdgpu;
+extern const struct vt_meter_ops vt_meter_ptdaemon;
 extern const struct vt_meter_ops vt_meter_replay;
 extern const struct vt_meter_ops vt_meter_null;
 

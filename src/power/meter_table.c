@@ -8,8 +8,8 @@
 #include "power/meter.h"
 
 static const struct vt_meter_ops *const table[] = {
-    &vt_meter_nvml,   &vt_meter_rapl,   &vt_meter_jetson, &vt_meter_acpi,
-    &vt_meter_amdgpu, &vt_meter_replay, &vt_meter_null,
+    &vt_meter_nvml,   &vt_meter_rapl,     &vt_meter_jetson, &vt_meter_acpi,
+    &vt_meter_amdgpu, &vt_meter_ptdaemon, &vt_meter_replay, &vt_meter_null,
 };
 #define TABLE_SIZE (sizeof table / sizeof table[0])
 
@@ -55,13 +55,10 @@ enum vt_status vt_meter_probe(const struct vt_meter_ops *ops,
 const char *vt_meter_scope_text(enum vt_meter_scope scope)
 {
     static const char *const texts[] = {
-        [VT_METER_SCOPE_PART] = "part",
-        [VT_METER_SCOPE_PACKAGE] = "package",
-        [VT_METER_SCOPE_MEMORY] = "memory",
-        [VT_METER_SCOPE_GPU] = "GPU",
-        [VT_METER_SCOPE_MODULE] = "module",
-        [VT_METER_SCOPE_PLATFORM] = "platform",
-        [VT_METER_SCOPE_NONE] = "not this machine",
+        [VT_METER_SCOPE_PART] = "part",     [VT_METER_SCOPE_PACKAGE] = "package",
+        [VT_METER_SCOPE_MEMORY] = "memory", [VT_METER_SCOPE_GPU] = "GPU",
+        [VT_METER_SCOPE_MODULE] = "module", [VT_METER_SCOPE_PLATFORM] = "platform",
+        [VT_METER_SCOPE_WALL] = "wall",     [VT_METER_SCOPE_NONE] = "not this machine",
     };
     return (size_t)scope < sizeof texts / sizeof texts[0] ? texts[scope] : "?";
 }

@@ -35,6 +35,8 @@ struct metered {
     const struct vt_meter_domain *domains;
     uint32_t n, first;
     bool counts; /* has a counter */
+    bool failed; /* in its finish, as `why` says */
+    struct vt_error why;
     int64_t period_ns, due_ns;
 };
 
@@ -77,7 +79,7 @@ static bool grow(struct column *column)
 /* A stamped reading that has been seen is none. */
 static bool keep(struct column *column, const struct vt_meter_reading *reading)
 {
-    if (column->n > 0 && reading->ns <= column->ns[column->n - 1]) {
+    if (reading->ns == INT64_MIN || (column->n > 0 && reading->ns <= column->ns[column->n - 1])) {
         return true;
     }
     if (column->n == column->room && !grow(column)) {
@@ -284,6 +286,23 @@ enum vt_status vt_sampler_new(const struct vt_sampler_options *options, struct v
     return VT_OK;
 }
 
+/* What a meter tells in the end goes where its readings would have gone. */
+struct finishing {
+    struct vt_sampler *sampler;
+    const struct metered *metered;
+};
+
+static void keep_late(void *ctx, uint32_t domain, const struct vt_meter_reading *reading)
+{
+    const struct finishing *finishing = ctx;
+    struct vt_sampler *sampler = finishing->sampler;
+
+    if (!sampler->out_of_memory &&
+        !keep(&sampler->columns[finishing->metered->first + domain], reading)) {
+        sampler->out_of_memory = true;
+    }
+}
+
 void vt_sampler_stop(struct vt_sampler *sampler)
 {
     if (!sampler->running) {
@@ -295,6 +314,14 @@ void vt_sampler_stop(struct vt_sampler *sampler)
     (void)pthread_mutex_unlock(&sampler->lock);
     (void)pthread_join(sampler->thread, NULL);
     sampler->running = false;
+    for (uint32_t i = 0; i < sampler->n_meters; i++) {
+        struct metered *metered = &sampler->meters[i];
+        struct finishing finishing = {sampler, metered};
+        if (metered->ops->finish != NULL) {
+            metered->failed =
+                metered->ops->finish(metered->meter, keep_late, &finishing, &metered->why) != VT_OK;
+        }
+    }
 }
 
 void vt_sampler_free(struct vt_sampler *sampler)
@@ -326,14 +353,20 @@ uint32_t vt_sampler_domains(const struct vt_sampler *sampler)
     return sampler->n_domains;
 }
 
-struct vt_sampler_domain vt_sampler_domain(const struct vt_sampler *sampler, uint32_t index)
+static const struct metered *meter_of(const struct vt_sampler *sampler, uint32_t index)
 {
     uint32_t m = 0;
 
     while (m + 1 < sampler->n_meters && index >= sampler->meters[m + 1].first) {
         m++;
     }
-    const struct metered *metered = &sampler->meters[m];
+    return &sampler->meters[m];
+}
+
+struct vt_sampler_domain vt_sampler_domain(const struct vt_sampler *sampler, uint32_t index)
+{
+    const struct metered *metered = meter_of(sampler, index);
+
     return (struct vt_sampler_domain){metered->ops, &metered->domains[index - metered->first],
                                       metered->first};
 }
@@ -351,7 +384,11 @@ static bool settled(const struct vt_sampler *sampler, int64_t ns)
 {
     for (uint32_t i = 0; i < sampler->n_domains; i++) {
         const struct column *column = &sampler->columns[i];
-        const bool counter = vt_sampler_domain(sampler, i).domain->kind == VT_METER_ENERGY;
+        const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
+        const bool counter = at.domain->kind == VT_METER_ENERGY;
+        if (at.meter->finish != NULL) {
+            continue; /* it tells its readings when it is stopped */
+        }
         /* A step that came after the moment for certain is what an edge needs. */
         if (column->n == 0 || (counter ? column->moved_ns : column->ns[column->n - 1]) < ns) {
             return false;
@@ -387,10 +424,13 @@ enum vt_status vt_sampler_energy(struct vt_sampler *sampler, uint32_t index,
                                  const struct vt_power_window *window, struct vt_error *err,
                                  struct vt_energy *ret)
 {
+    const struct metered *metered = meter_of(sampler, index);
+
     (void)pthread_mutex_lock(&sampler->lock);
     const struct vt_power_track track = track_of(sampler, index);
     enum vt_status status =
-        sampler->out_of_memory
+        metered->failed ? vt_error_set(err, metered->why.status, "%s", metered->why.text)
+        : sampler->out_of_memory
             ? vt_error_set(err, VT_ERR_MEMORY, "out of memory for readings of meters")
             : vt_energy_compute(&track, window, err, ret, NULL);
     (void)pthread_mutex_unlock(&sampler->lock);
@@ -414,7 +454,7 @@ enum vt_status vt_sampler_total(struct vt_sampler *sampler, uint32_t first,
                                 const struct vt_power_window *window, struct vt_error *err,
                                 struct vt_energy *ret)
 {
-    struct vt_energy sum = {0}, part;
+    struct vt_energy sum = {0}, part = {0};
     bool any = false;
 
     for (uint32_t i = first; i < sampler->n_domains; i++) {

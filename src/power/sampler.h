@@ -17,6 +17,8 @@
  * Each meter is read at its own period; in the first moments and after a mark more often, so that
  * the steps of counters are seen where they matter.
  *
+ * A meter that tells its readings in the end (PTDaemon) has none until stop.
+ *
  * Threading: new, stop and free are called by one thread; everything else by any. The meters are
  * read by the sampler's thread only. It sleeps between readings and may be kept on one CPU.
  */

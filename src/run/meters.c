@@ -21,6 +21,8 @@ static const struct vt_option options[] = {
      "a CSV file of seconds and watts for the meter replay"},
     {"sysfs", 0, VT_OPTION_TEXT, FIELD(sysfs), "Options", "DIR", 0, 0, NULL, "/sys",
      "where the kernel's sensors are looked for"},
+    {"ptdaemon", 0, VT_OPTION_TEXT, FIELD(ptdaemon), "Options", "HOST:PORT", 0, 0, NULL, NULL,
+     "where SPEC's PTDaemon listens, for the meter ptdaemon"},
     {"nvml-library", 0, VT_OPTION_TEXT, FIELD(nvml), "Options", "FILE", 0, 0, NULL, NULL,
      "NVIDIA's management library (default: libnvidia-ml.so.1, as the loader finds it)"},
 };
@@ -174,8 +176,10 @@ enum vt_status vt_meters_run(const struct vt_meters_job *job, const char *const 
                              size_t n_names, struct vt_error *err,
                              struct vt_meters_report *ret_report)
 {
-    const struct vt_meter_options places = {
-        .sysfs = job->sysfs, .nvml_library = job->nvml, .replay_file = job->replay};
+    const struct vt_meter_options places = {.sysfs = job->sysfs,
+                                            .nvml_library = job->nvml,
+                                            .replay_file = job->replay,
+                                            .ptdaemon = job->ptdaemon};
     struct vt_meters_report report = {0};
     struct choice asked = {0}, available = {0};
 

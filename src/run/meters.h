@@ -12,7 +12,7 @@
 
 struct vt_meters_job {
     int64_t for_ns;
-    const char *replay, *sysfs, *nvml;
+    const char *replay, *sysfs, *nvml, *ptdaemon;
 };
 
 /* Static storage. */

@@ -23,7 +23,8 @@ static void put(const char *name, const char *text)
 
 static void every_meter_is_listed_with_reason_and_remedy(void **state)
 {
-    static const char *const names[] = {"nvml", "rapl", "jetson", "acpi", "amdgpu", "replay"};
+    static const char *const names[] = {"nvml",   "rapl",     "jetson", "acpi",
+                                        "amdgpu", "ptdaemon", "replay"};
     (void)state;
     put("sys/empty", "");
     struct outcome outcome = vatio("meters", "--sysfs", work_path("sys"), "--nvml-library",
