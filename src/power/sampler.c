@@ -297,10 +297,12 @@ static void keep_late(void *ctx, uint32_t domain, const struct vt_meter_reading 
     const struct finishing *finishing = ctx;
     struct vt_sampler *sampler = finishing->sampler;
 
+    (void)pthread_mutex_lock(&sampler->lock);
     if (!sampler->out_of_memory &&
         !keep(&sampler->columns[finishing->metered->first + domain], reading)) {
         sampler->out_of_memory = true;
     }
+    (void)pthread_mutex_unlock(&sampler->lock);
 }
 
 void vt_sampler_stop(struct vt_sampler *sampler)
@@ -318,8 +320,13 @@ void vt_sampler_stop(struct vt_sampler *sampler)
         struct metered *metered = &sampler->meters[i];
         struct finishing finishing = {sampler, metered};
         if (metered->ops->finish != NULL) {
-            metered->failed =
-                metered->ops->finish(metered->meter, keep_late, &finishing, &metered->why) != VT_OK;
+            struct vt_error why = VT_ERROR_INIT;
+            const bool failed =
+                metered->ops->finish(metered->meter, keep_late, &finishing, &why) != VT_OK;
+            (void)pthread_mutex_lock(&sampler->lock);
+            metered->failed = failed;
+            metered->why = why;
+            (void)pthread_mutex_unlock(&sampler->lock);
         }
     }
 }
