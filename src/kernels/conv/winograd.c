@@ -49,13 +49,13 @@ const struct vt_winograd_kernel *vt_winograd_kernel_find(uint32_t features)
 
 void vt_winograd_weight_matrix(int64_t m, double ret_g[VT_WINOGRAD_EDGE_MAX][3])
 {
-    static const double pairs[3][3] = {{1},
-                                       {VT_WINOGRAD_4_P, VT_WINOGRAD_4_Q},
-                                       {VT_WINOGRAD_6_P, VT_WINOGRAD_6_Q, VT_WINOGRAD_6_R}};
+    static const float pairs[3][3] = {{1},
+                                      {VT_WINOGRAD_4_P, VT_WINOGRAD_4_Q},
+                                      {VT_WINOGRAD_6_P, VT_WINOGRAD_6_Q, VT_WINOGRAD_6_R}};
     double point[VT_WINOGRAD_EDGE_MAX] = {0};
     const int64_t points = m + 1;
     for (int64_t i = 1; i < points; i++) {
-        point[i] = pairs[m / 2 - 1][(i - 1) / 2] * (i % 2 ? 1 : -1);
+        point[i] = (double)pairs[m / 2 - 1][(i - 1) / 2] * (i % 2 ? 1 : -1);
     }
     for (int64_t i = 0; i < points; i++) {
         double divisor = 1;
