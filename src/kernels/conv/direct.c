@@ -24,14 +24,6 @@ static bool fits(const struct vt_conv *conv)
            conv->out[2] >= 2 * (int64_t)conv->gemm->nr && conv_depth(conv) <= DIRECT_DEPTH;
 }
 
-static void init(struct vt_conv *conv)
-{
-    size_t floats = 0;
-    (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
-                                &floats);
-    conv->group_floats = (int64_t)floats;
-}
-
 /* The direct way wants all of k in one block. */
 static void pack_unblocked(const struct vt_conv *conv, const float *weights, float *out)
 {
@@ -219,7 +211,7 @@ const struct vt_conv_way vt_conv_way_direct = {
     .tiled = true,
     .fits = fits,
     .can = can,
-    .init = init,
+    .init = vt_conv_columns_init,
     .pack = pack,
     .workspace_bytes = workspace_bytes,
     .run = run,

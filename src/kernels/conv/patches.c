@@ -117,67 +117,16 @@ void vt_conv_pack_patches(const struct vt_conv *conv, const float *image, uint32
 
 /* --- the product ----------------------------------------------------------------------------- */
 
-struct product {
-    const struct vt_conv *conv;
-    const struct vt_conv_data *data;
-};
-
-static const float *group_image(const struct product *p, int64_t batch)
-{
-    return p->data->input +
-           batch * (p->conv->in_channels / p->conv->groups) * conv_volume(p->conv->in);
-}
-
-static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
-{
-    const struct product *p = ctx;
-    const struct vt_conv *conv = p->conv;
-    const int64_t channels = conv->out_channels / conv->groups, group = batch % conv->groups;
-    const int64_t offset = batch * channels * conv_volume(conv->out);
-    ret->a = p->data->packed + group * conv->group_floats;
-    ret->c = p->data->output + offset;
-    if (p->data->bias != NULL) {
-        ret->row_bias = p->data->bias + group * channels;
-    }
-    if (p->data->residual != NULL) {
-        ret->residual = p->data->residual + offset;
-    }
-}
-
 static void pack_patches(const void *ctx, uint32_t nr, int64_t batch, int64_t k0, int64_t kc,
                          int64_t n0, int64_t nc, float *ret_packed)
 {
-    const struct product *p = ctx;
-    vt_conv_pack_patches(p->conv, group_image(p, batch), nr, k0, kc, n0, nc, ret_packed);
-}
-
-static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
-                         const struct product *product)
-{
-    *gemm = (struct vt_gemm){.kernel = conv->gemm,
-                             .m = conv->out_channels / conv->groups,
-                             .n = conv_volume(conv->out),
-                             .k = conv_depth(conv),
-                             .batches = conv->batch * conv->groups,
-                             .ldc = conv_volume(conv->out),
-                             .a_packed = true,
-                             .pack_b = pack_patches,
-                             .locate = locate,
-                             .ctx = product,
-                             .finish = conv->finish};
+    const struct vt_conv_product *p = ctx;
+    vt_conv_pack_patches(p->conv, conv_group_image(p, batch), nr, k0, kc, n0, nc, ret_packed);
 }
 
 static bool fits(const struct vt_conv *conv)
 {
     return !conv->channels_last && !conv->transposed;
-}
-
-static void init(struct vt_conv *conv)
-{
-    size_t floats = 0;
-    (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
-                                &floats);
-    conv->group_floats = (int64_t)floats;
 }
 
 static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
@@ -194,19 +143,21 @@ static void pack(const struct vt_conv *conv, const float *weights, const float *
 
 static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
-    struct vt_gemm gemm;
-    product_init(&gemm, conv, NULL);
-    return vt_gemm_workspace_bytes(&gemm, threads);
+    return vt_conv_columns_workspace_bytes(conv, threads, pack_patches);
 }
 
 static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace)
 {
-    const struct product product = {conv, data};
-    struct vt_gemm gemm;
-    product_init(&gemm, conv, &product);
-    vt_gemm_run(&gemm, pool, workspace);
+    vt_conv_columns_run(conv, data, pool, workspace, pack_patches);
 }
 
-const struct vt_conv_way vt_conv_way_patches = {"patches",       true, fits, init, pack,
-                                                workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_patches = {
+    .name = "patches",
+    .tiled = true,
+    .fits = fits,
+    .init = vt_conv_columns_init,
+    .pack = pack,
+    .workspace_bytes = workspace_bytes,
+    .run = run,
+};

@@ -9,11 +9,6 @@
 
 #include "kernels/conv/ways.h"
 
-struct product {
-    const struct vt_conv *conv;
-    const struct vt_conv_data *data;
-};
-
 static bool is_pointwise(const struct vt_conv *conv)
 {
     for (int i = 0; i < VT_CONV_DIMS; i++) {
@@ -127,7 +122,7 @@ static void copy_patch(const struct vt_conv *conv, const struct output *o, int64
 static void copy_rows(const void *ctx, int64_t batch, int64_t k0, int64_t kc, int64_t m0,
                       int64_t rows, int64_t stride, float *ret_rows)
 {
-    const struct product *p = ctx;
+    const struct vt_conv_product *p = ctx;
     const struct vt_conv *conv = p->conv;
     const int64_t image_floats = conv_volume(conv->in) * conv->in_channels;
     struct output o = {.x = m0 % conv->out[2],
@@ -152,7 +147,7 @@ static void copy_rows(const void *ctx, int64_t batch, int64_t k0, int64_t kc, in
 
 static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
 {
-    const struct product *p = ctx;
+    const struct vt_conv_product *p = ctx;
     const struct vt_conv *conv = p->conv;
     const int64_t offset = batch * (conv->out_channels / conv->groups);
     ret->a = p->data->input + batch * (conv->in_channels / conv->groups);
@@ -163,7 +158,7 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
 }
 
 static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
-                         const struct product *product)
+                         const struct vt_conv_product *product)
 {
     *gemm = (struct vt_gemm){.kernel = conv->gemm,
                              .m = conv->batch * conv_volume(conv->out),
@@ -233,7 +228,7 @@ static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace)
 {
-    const struct product product = {conv, data};
+    const struct vt_conv_product product = {conv, data};
     struct vt_gemm gemm;
     product_init(&gemm, conv, &product);
     vt_gemm_run(&gemm, pool, workspace);

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/conv/ways.h"
 
-struct product {
-    const struct vt_conv *conv;
-    const struct vt_conv_data *data;
-};
-
 static bool fits(const struct vt_conv *conv)
 {
     return !conv->channels_last && conv->transposed;
-}
-
-static void init(struct vt_conv *conv)
-{
-    size_t floats = 0;
-    (void)vt_gemm_packed_a_size(conv->gemm, conv->out_channels / conv->groups, conv_depth(conv),
-                                &floats);
-    conv->group_floats = (int64_t)floats;
 }
 
 static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
@@ -56,10 +43,10 @@ static int64_t source_of(const struct vt_conv *conv, int axis, int64_t o, int64_
 static void pack_sources(const void *ctx, uint32_t nr, int64_t batch, int64_t k0, int64_t kc,
                          int64_t n0, int64_t nc, float *out)
 {
-    const struct product *p = ctx;
+    const struct vt_conv_product *p = ctx;
     const struct vt_conv *conv = p->conv;
     const int64_t taps = conv_volume(conv->kernel), volume = conv_volume(conv->in);
-    const float *image = p->data->input + batch * (conv->in_channels / conv->groups) * volume;
+    const float *image = conv_group_image(p, batch);
 
     for (int64_t n = n0; n < n0 + nc; n += nr) {
         for (int64_t k = k0; k < k0 + kc; k++, out += nr) {
@@ -91,53 +78,23 @@ static void pack_sources(const void *ctx, uint32_t nr, int64_t batch, int64_t k0
     }
 }
 
-static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
-{
-    const struct product *p = ctx;
-    const struct vt_conv *conv = p->conv;
-    const int64_t outs = conv->out_channels / conv->groups, group = batch % conv->groups;
-    const int64_t offset = batch * outs * conv_volume(conv->out);
-    ret->a = p->data->packed + group * conv->group_floats;
-    ret->c = p->data->output + offset;
-    if (p->data->bias != NULL) {
-        ret->row_bias = p->data->bias + group * outs;
-    }
-    if (p->data->residual != NULL) {
-        ret->residual = p->data->residual + offset;
-    }
-}
-
-static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
-                         const struct product *product)
-{
-    *gemm = (struct vt_gemm){.kernel = conv->gemm,
-                             .m = conv->out_channels / conv->groups,
-                             .n = conv_volume(conv->out),
-                             .k = conv_depth(conv),
-                             .batches = conv->batch * conv->groups,
-                             .ldc = conv_volume(conv->out),
-                             .a_packed = true,
-                             .pack_b = pack_sources,
-                             .locate = locate,
-                             .ctx = product,
-                             .finish = conv->finish};
-}
-
 static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
-    struct vt_gemm gemm;
-    product_init(&gemm, conv, NULL);
-    return vt_gemm_workspace_bytes(&gemm, threads);
+    return vt_conv_columns_workspace_bytes(conv, threads, pack_sources);
 }
 
 static void run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace)
 {
-    const struct product product = {conv, data};
-    struct vt_gemm gemm;
-    product_init(&gemm, conv, &product);
-    vt_gemm_run(&gemm, pool, workspace);
+    vt_conv_columns_run(conv, data, pool, workspace, pack_sources);
 }
 
-const struct vt_conv_way vt_conv_way_transpose = {"transpose",     true, fits, init, pack,
-                                                  workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_transpose = {
+    .name = "transpose",
+    .tiled = true,
+    .fits = fits,
+    .init = vt_conv_columns_init,
+    .pack = pack,
+    .workspace_bytes = workspace_bytes,
+    .run = run,
+};

@@ -57,6 +57,26 @@ static inline int64_t conv_depth(const struct vt_conv *conv)
     return conv->in_channels / conv->groups * conv_volume(conv->kernel);
 }
 
+/* What a product's functions are given. */
+struct vt_conv_product {
+    const struct vt_conv *conv;
+    const struct vt_conv_data *data;
+};
+/* The image of a group, channels first: product number `batch` reads it. */
+static inline const float *conv_group_image(const struct vt_conv_product *p, int64_t batch)
+{
+    return p->data->input +
+           batch * (p->conv->in_channels / p->conv->groups) * conv_volume(p->conv->in);
+}
+
+/* The slots of a channels-first way that is a product over columns (columns.c); `pack` gets a
+ * struct vt_conv_product. */
+void vt_conv_columns_init(struct vt_conv *conv);
+size_t vt_conv_columns_workspace_bytes(const struct vt_conv *conv, uint32_t threads,
+                                       vt_gemm_pack_func pack);
+void vt_conv_columns_run(const struct vt_conv *conv, const struct vt_conv_data *data,
+                         struct vt_pool *pool, void *workspace, vt_gemm_pack_func pack);
+
 /* Packs patches of a channels-first image: a vt_gemm_pack_func's work, for one group. */
 void vt_conv_pack_patches(const struct vt_conv *conv, const float *image, uint32_t nr, int64_t k0,
                           int64_t kc, int64_t n0, int64_t nc, float *ret_packed);

@@ -263,15 +263,3 @@ void vt_layer_norm_run(const struct vt_layer_norm *norm, const float *x, const f
         vt_pool_run(pool, norm->rows, 1 + GRAIN_FLOATS / norm->n, run_rows, &job);
     }
 }
-
-void vt_rms_norm_run(int64_t rows, int64_t n, float epsilon, const float *x, const float *scale,
-                     float *y)
-{
-    const struct vt_layer_norm norm = {.rows = rows,
-                                       .n = n,
-                                       .epsilon = epsilon,
-                                       .rms = true,
-                                       .scale = scale,
-                                       .features = vt_topology()->features};
-    vt_layer_norm_run(&norm, x, NULL, NULL, y, NULL);
-}

@@ -95,8 +95,4 @@ void vt_mean_variance_run(const struct vt_mean_variance *m, const float *x, floa
 void vt_channel_statistics(int64_t batch, int64_t channels, int64_t n, const float *x,
                            float *ret_mean, float *ret_variance);
 
-/* Rows of n divided by the root of their mean square (plus epsilon), times scale[n]. y may be x. */
-void vt_rms_norm_run(int64_t rows, int64_t n, float epsilon, const float *x, const float *scale,
-                     float *y);
-
 #endif

@@ -22,9 +22,7 @@ bool vt_top_k_knows(enum vt_dtype dtype);
 void vt_top_k_run(const struct vt_top_k *top, const void *x, void *values, int64_t *indices,
                   struct vt_pool *pool, int64_t *workspace);
 
-/* Whether element i is not zero (either zero of a float is). Any numeric type. */
-bool vt_is_nonzero(enum vt_dtype dtype, const void *x, int64_t i);
-/* How many elements of each part of a tensor are not zero. */
+/* How many elements of each part of a tensor are not zero (either zero of a float is). */
 #define VT_NONZERO_PARTS 64
 struct vt_nonzero {
     int64_t found[VT_NONZERO_PARTS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of four by four numbers of 32 bits, turned in registers. */
-#ifndef VT_KERNELS_TURN_H
-#define VT_KERNELS_TURN_H
+#ifndef VT_KERNELS_ATTENTION_TURN_H
+#define VT_KERNELS_ATTENTION_TURN_H
 
 typedef float vt_four __attribute__((vector_size(16)));
 
