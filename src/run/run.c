@@ -69,7 +69,7 @@ static void describe_model(struct run *run, const struct vt_options *options)
     result->engine_name = session->engine_ref.ops.name;
     result->workload_name = session->workload_ops->name;
     (void)snprintf(result->energy_text, sizeof result->energy_text,
-                   "unmeasured: this version of vatio reads no energy meter");
+                   "unmeasured: runs do not read meters yet (`vatio meters` does)");
     describe_weights(result, &session->source);
     if (session->model == NULL) {
         return;
