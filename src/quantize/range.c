@@ -92,7 +92,7 @@ static double divergence(const struct vt_range_seen *seen, int n, int levels)
     }
     inside = total - beyond;
     if (inside <= 0.0) {
-        return INFINITY;
+        return (double)INFINITY;
     }
     for (int level = 0; level < levels; level++) {
         const int first = (int)((int64_t)level * n / levels);
@@ -120,7 +120,7 @@ static struct vt_range by_entropy(const struct vt_range_seen *seen)
 {
     const bool both = seen->extremes.low < 0.0f && seen->extremes.high > 0.0f;
     const int levels = both ? 128 : 256;
-    double best = INFINITY;
+    double best = (double)INFINITY;
     int chosen = BINS;
 
     for (int n = levels; n <= BINS; n += 8) {
