@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
-#include "base/alloc.h"
 #include "cli/cli.h"
 #include "result/result.h"
 #include "run/inspect.h"

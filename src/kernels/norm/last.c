@@ -2,7 +2,6 @@
 /* Normalisations of channels-last tensors, and of rows. */
 #include <math.h>
 
-#include "base/topology.h"
 #include "kernels/norm/ways.h"
 
 /* Parts that an image's rows are cut into for their statistics: always the same, so that results

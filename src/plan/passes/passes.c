@@ -2,7 +2,6 @@
 /* The list of passes, and what happens around each. */
 #include <string.h>
 
-#include "base/quote.h"
 #include "plan/passes/pass.h"
 
 static const struct vt_pass table[] = {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "run/qsl.h"
 
 #define WARM_UP_NS (1 * VT_NS_PER_S)
