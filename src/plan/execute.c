@@ -118,7 +118,7 @@ static enum vt_status prepare_again(struct vt_plan *plan, struct vt_step *step,
     step->ctx.inputs = dynamic->seen_inputs;
     status = vt_op_prepare(&step->ctx, step->op, step->widen, true, &workspace_bytes);
     step->ctx.inputs = step->input_tensors;
-    if (status == VT_OK && workspace_bytes > 0) {
+    if (status == VT_OK) {
         status = vt_buffer_reserve(&plan->workspace, workspace_bytes, 0, err);
     }
     dynamic->prepared = status == VT_OK;

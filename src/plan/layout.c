@@ -512,6 +512,10 @@ static enum vt_status allocate(struct vt_builder *builder)
     return VT_OK;
 }
 
+/* Where a step that asks for no workspace has its: kernels add offsets of 0 to it, and to a null
+ * pointer nothing may be added. Never written. */
+static _Alignas(VT_ALIGNMENT) uint8_t no_workspace[VT_ALIGNMENT];
+
 static void bind_program(struct vt_builder *builder, const struct vt_program *program)
 {
     for (struct vt_step *step = program->first; step != NULL; step = step->next) {
@@ -524,9 +528,7 @@ static void bind_program(struct vt_builder *builder, const struct vt_program *pr
                 step->output_tensors[i].data = buffer != NULL ? buffer->data : NULL;
             }
         }
-        if (step->workspace != NULL) {
-            step->ctx.workspace = step->workspace->data;
-        }
+        step->ctx.workspace = step->workspace != NULL ? step->workspace->data : no_workspace;
         if (step->loop != NULL) {
             step->loop->turn_tensor->data = &step->loop->turn;
             step->loop->condition_tensor->data = &step->loop->condition_value;

@@ -211,13 +211,14 @@ static void prefetch_rows(const struct block *block, int64_t m, uint32_t rows, i
     const struct vt_gemm8 *gemm = block->gemm;
     const size_t bytes = vt_dtype_bytes(gemm->finish.output);
     const int64_t at = m * gemm->row_stride + n;
-    const char *residual = (const char *)block->place.residual + at;
+    const char *residual =
+        gemm->finish.has_residual ? (const char *)block->place.residual + at : NULL;
     const char *output = (const char *)block->place.output + (size_t)at * bytes;
 
     for (uint32_t r = 0; r < rows; r++) {
         __builtin_prefetch(output + (size_t)(r * gemm->row_stride) * bytes, 1);
     }
-    for (uint32_t r = 0; gemm->finish.has_residual && r < rows; r++) {
+    for (uint32_t r = 0; residual != NULL && r < rows; r++) {
         __builtin_prefetch(residual + r * gemm->row_stride);
     }
 }
