@@ -89,6 +89,23 @@ static bool reads_a_part(const struct vt_node *node)
     return false;
 }
 
+/* Bytes that are read of an input which the operator looks up rows in. */
+static double looked_up(const struct vt_step *step, uint32_t input, double all, double written)
+{
+    if (input == 0 && reads_a_part(step->node)) {
+        return all < written ? all : written;
+    }
+    if (strcmp(step->node->op, "Interaction") != 0 || input + 1 >= step->n_inputs ||
+        step->input_tensors[input] == NULL || step->input_tensors[input]->rank != 2 ||
+        step->input_tensors[input + 1] == NULL) {
+        return all;
+    }
+    const struct vt_tensor *table = step->input_tensors[input];
+    const double rows = (double)step->input_tensors[input + 1]->dim[0];
+    const double bytes = rows * (double)table->dim[1] * sizeof(float);
+    return all < bytes ? all : bytes;
+}
+
 static double step_bytes(const struct vt_step *step)
 {
     double bytes = 0;
@@ -103,8 +120,7 @@ static double step_bytes(const struct vt_step *step)
             again = step->input_tensors[k] == tensor;
         }
         double read = again ? 0 : (double)tensor->bytes;
-        bool part = i == 0 && reads_a_part(step->node) && read > written;
-        bytes += part ? written : read;
+        bytes += looked_up(step, i, read, written);
     }
     return bytes;
 }

@@ -9,7 +9,7 @@ static const struct vt_op_family *const families[] = {
     &vt_ops_shape,  &vt_ops_move,   &vt_ops_gather,     &vt_ops_resize,      &vt_ops_reduce,
     &vt_ops_norm,   &vt_ops_select, &vt_ops_recurrent,  &vt_ops_attention,   &vt_ops_random,
     &vt_ops_signal, &vt_ops_place,  &vt_ops_linear,     &vt_ops_sample,      &vt_ops_quant_product,
-    &vt_ops_quant,  &vt_ops_loss,   &vt_ops_quant_step,
+    &vt_ops_quant,  &vt_ops_loss,   &vt_ops_quant_step, &vt_ops_interaction,
 };
 
 const struct vt_op *vt_op_find(const char *domain, const char *name)

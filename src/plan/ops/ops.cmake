@@ -7,6 +7,7 @@ set(VT_PLAN_OPS
   ops/elementwise.c
   ops/find.c
   ops/gather.c
+  ops/interaction.c
   ops/linear.c
   ops/loss.c
   ops/matmul.c

@@ -35,6 +35,7 @@ extern const struct vt_op_family vt_ops_quant_product;
 extern const struct vt_op_family vt_ops_quant;
 extern const struct vt_op_family vt_ops_quant_step;
 extern const struct vt_op_family vt_ops_loss;
+extern const struct vt_op_family vt_ops_interaction;
 
 #define VT_OP_FAMILY(family, table)                                                                \
     const struct vt_op_family family = {table, sizeof(table) / sizeof((table)[0])}

@@ -252,9 +252,9 @@ static struct vt_node *node_of(struct vt_builder *builder, const struct vt_step 
     *output = step->outputs[0];
     node->name = step->node->name;
     node->op = form->op;
-    node->domain = "";
-    node->operator= vt_operator_find("", form->op);
-    node->opset = node->operator->max_opset;
+    node->domain = form->domain != NULL ? form->domain : "";
+    node->operator= vt_operator_find(node->domain, form->op);
+    node->opset = node->operator!= NULL ? node->operator->max_opset : 1;
     node->inputs = inputs;
     node->n_inputs = form->n_inputs;
     node->outputs = output;
@@ -279,7 +279,7 @@ static enum vt_status take_node(struct vt_builder *builder, struct vt_step *step
         drop_use(builder, step->inputs[i]);
     }
     step->node = node;
-    step->op = vt_op_find("", node->op);
+    step->op = vt_op_find(node->domain, node->op);
     step->kind = (step->op->flags & VT_OP_VIEW) != 0 ? VT_STEP_VIEW : VT_STEP_OP;
     step->inputs = inputs;
     step->n_inputs = node->n_inputs;

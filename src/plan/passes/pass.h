@@ -46,6 +46,7 @@ VT_PASS(layer_norm);
 VT_PASS(gelu);
 VT_PASS(attention);
 VT_PASS(heads);
+VT_PASS(interaction);
 VT_PASS(operands);
 VT_PASS(fuse_bias);
 VT_PASS(fuse_norm);
@@ -89,7 +90,7 @@ bool vt_step_is(const struct vt_step *step, const char *op);
  * A pattern is matched from its last step to its first ones. `inner` collects the steps in between
  * of which nobody else sees the results; the pattern takes their place.
  */
-#define VT_MATCH_STEPS 24
+#define VT_MATCH_STEPS 80
 struct vt_match {
     const struct vt_builder *builder;
     const struct vt_program *program;
@@ -155,8 +156,9 @@ struct vt_step *vt_step_open(const struct vt_builder *builder, const struct vt_p
  */
 void vt_step_absorb(struct vt_builder *builder, struct vt_step *step, struct vt_step *inner);
 
-/* What a step is to be: an operator of ONNX, in its newest form. */
+/* What a step is to be: an operator of ONNX, in its newest form, or one of plan/ops' own. */
 struct vt_step_form {
+    const char *domain; /* NULL: ONNX's */
     const char *op;
     const uint32_t *inputs;
     uint32_t n_inputs;

@@ -18,6 +18,8 @@ static const struct vt_pass table[] = {
     {"gelu", "the parts of a Gelu or Swish become one", vt_pass_gelu},
     {"attention", "products around a Softmax become an Attention", vt_pass_attention},
     {"heads", "an Attention reads heads where they lie side by side", vt_pass_heads},
+    {"interaction", "rows of tables are looked up and multiplied in pairs at once",
+     vt_pass_interaction},
     {"operands", "a product reads a transposed operand where it lies", vt_pass_operands},
     {"fuse-bias", "a row that is added moves into the product before it", vt_pass_fuse_bias},
     {"fuse-norm", "a BatchNormalization moves into the convolution before it", vt_pass_fuse_norm},
