@@ -397,13 +397,14 @@ static bool may_lie_on(const struct vt_builder *builder, uint32_t value,
     return own == buffer || (own == NULL && used->info.value == NULL && !used->graph_input);
 }
 
-static void join_output(struct vt_builder *builder, struct vt_step *step)
+/* The step's first output gets the memory of that input where nobody needs it any more. */
+static void join_output(struct vt_builder *builder, struct vt_step *step, uint32_t input)
 {
     if (step->n_outputs == 0 || step->outputs[0] == VT_NO_VALUE || step->n_inputs == 0 ||
-        step->inputs[0] == VT_NO_VALUE || step->dynamic != NULL) {
+        step->inputs[input] == VT_NO_VALUE || step->dynamic != NULL) {
         return;
     }
-    struct vt_buffer *from = builder->values[step->inputs[0]].buffer;
+    struct vt_buffer *from = builder->values[step->inputs[input]].buffer;
     struct vt_buffer *to = step->buffers[0];
     while (from != NULL && from->joined != NULL) {
         from = from->joined;
@@ -412,8 +413,9 @@ static void join_output(struct vt_builder *builder, struct vt_step *step)
         from->first >= step->position || from->capacity != to->capacity) {
         return;
     }
-    for (uint32_t i = 1; i < step->n_inputs; i++) {
-        if (step->inputs[i] != VT_NO_VALUE && may_lie_on(builder, step->inputs[i], from)) {
+    for (uint32_t i = 0; i < step->n_inputs; i++) {
+        if (i != input && step->inputs[i] != VT_NO_VALUE &&
+            may_lie_on(builder, step->inputs[i], from)) {
             return;
         }
     }
@@ -428,7 +430,10 @@ static void join_program(struct vt_builder *builder, const struct vt_program *pr
             continue;
         }
         if (step->kind == VT_STEP_OP && (step->op->flags & VT_OP_IN_PLACE) != 0) {
-            join_output(builder, step);
+            join_output(builder, step, 0);
+        } else if (step->kind == VT_STEP_OP && step->ctx.over_residual && step->widen == NULL &&
+                   step->epilogue.has_residual) {
+            join_output(builder, step, step->n_inputs - 1); /* the residual */
         }
         struct vt_program *bodies[2];
         const uint32_t n = vt_step_bodies(step, bodies);

@@ -67,6 +67,8 @@ struct vt_op_context {
     /* For prepare(), where it has a choice (vt_tuning_choose); NULL: by rule. */
     struct vt_tuning *tuning;
     bool tuned; /* prepare() chose by measurement */
+    /* prepare(): output 0 may lie on the residual where that dies here. */
+    bool over_residual;
     struct vt_error *err;
 };
 

@@ -115,6 +115,14 @@ static void solve(const struct problem *p, uint32_t features, struct vt_pool *po
     void *workspace = vt_alloc(vt_gemm_workspace_bytes(&gemm, vt_pool_threads(pool)));
     vt_gemm_run(&gemm, pool, workspace);
     check(p, &o, a, b);
+    if (p->residual && vt_gemm_over_residual(&gemm)) { /* the same on top of it */
+        for (int64_t i = 0; i < c_floats; i++)
+            c[i] = i % ldc < p->n ? residual[i] : NAN;
+        o.residual = c;
+        vt_gemm_run(&gemm, pool, workspace);
+        o.residual = residual;
+        check(p, &o, a, b);
+    }
     vt_free(workspace);
     vt_free(a_packed);
     vt_free(b_packed);

@@ -147,6 +147,12 @@ size_t vt_conv_workspace_bytes(const struct vt_conv *conv, uint32_t threads)
     return conv->way->workspace_bytes(conv, threads);
 }
 
+bool vt_conv_over_residual(const struct vt_conv *conv)
+{
+    /* A product of one column goes another way. */
+    return conv->way->over_residual && conv->out_channels > conv->groups;
+}
+
 void vt_conv_run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                  void *workspace)
 {

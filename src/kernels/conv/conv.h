@@ -69,6 +69,8 @@ struct vt_conv_data {
     const float *residual; /* of the output's shape and layout, or NULL */
     float *output;
 };
+/* Whether the output may be the residual. */
+bool vt_conv_over_residual(const struct vt_conv *conv);
 /* Scratch that vt_conv_run needs with that many threads; aligned to 64 bytes. */
 size_t vt_conv_workspace_bytes(const struct vt_conv *conv, uint32_t threads);
 void vt_conv_run(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,

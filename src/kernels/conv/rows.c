@@ -234,4 +234,5 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
     vt_gemm_run(&gemm, pool, workspace);
 }
 
-const struct vt_conv_way vt_conv_way_rows = {"rows", true, fits, init, pack, workspace_bytes, run};
+const struct vt_conv_way vt_conv_way_rows = {
+    "rows", true, fits, init, pack, workspace_bytes, run, .over_residual = true};

@@ -24,6 +24,7 @@ struct vt_conv_way {
     /* No extent of the output is 0. Allocates nothing. */
     void (*run)(const struct vt_conv *conv, const struct vt_conv_data *data, struct vt_pool *pool,
                 void *workspace);
+    bool over_residual; /* the output may be the residual */
     /* For those who measure: whether it can at all, worth it or not; NULL: where it fits. */
     bool (*can)(const struct vt_conv *conv);
     int64_t tiles[VT_CONV_WAY_TILES + 1]; /* its sizes, where it has several; 0 behind the last */

@@ -538,6 +538,13 @@ static void pack(const struct vt_conv *conv, const float *weights, const float *
     }
 }
 
-const struct vt_conv_way vt_conv_way_winograd = {
-    "winograd",        false, fits, init, pack, workspace_bytes, run, .can = is_possible,
-    .tiles = {2, 4, 6}};
+const struct vt_conv_way vt_conv_way_winograd = {"winograd",
+                                                 false,
+                                                 fits,
+                                                 init,
+                                                 pack,
+                                                 workspace_bytes,
+                                                 run,
+                                                 .can = is_possible,
+                                                 .over_residual = true,
+                                                 .tiles = {2, 4, 6}};

@@ -260,6 +260,12 @@ struct block {
     int64_t a_stride;   /* between rows of A; 0: panels */
 };
 
+/* Then the sums start from it, as they go on from those of the steps before. */
+static bool is_over_residual(const struct vt_gemm_place *place)
+{
+    return place->residual == place->c;
+}
+
 /* One panel of B, which begins at column n, against the block's rows. */
 static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place *place,
                           const struct block *block, struct vt_gemm_tile *tile, int64_t n)
@@ -280,7 +286,9 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
         tile->a = block->a + (m - block->m0) * (in_rows ? block->a_stride : block->kc);
         tile->c = place->c + m * gemm->ldc + n;
         tile->row_bias = place->row_bias != NULL ? place->row_bias + m : NULL;
-        tile->residual = place->residual != NULL ? place->residual + m * gemm->ldc + n : NULL;
+        tile->residual = is_over_residual(place) || place->residual == NULL
+                             ? NULL
+                             : place->residual + m * gemm->ldc + n;
         tile->prefetch = next < end ? next : NULL;
         next += PREFETCH_STEP * block->kc;
         vt_gemm_tile_narrow(kernel, in_rows ? kernel->rows : kernel->packed, tile, rows, cols);
@@ -293,7 +301,7 @@ static void block_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
     struct vt_gemm_tile tile = {.k = block->kc,
                                 .a_stride = block->a_stride,
                                 .ldc = gemm->ldc,
-                                .accumulate = block->k0 > 0,
+                                .accumulate = block->k0 > 0 || is_over_residual(place),
                                 .finish = block->k0 + block->kc >= gemm->k ? &gemm->finish : NULL};
     for (int64_t n = block->n0; n < block->n1; n += gemm->kernel->nr) {
         tile.b = block->b + (n - block->n0) * block->kc;
@@ -404,6 +412,11 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     for (int64_t item = begin; item < end; item++) {
         item_compute(job, item, job->workspace + worker * floats);
     }
+}
+
+bool vt_gemm_over_residual(const struct vt_gemm *gemm)
+{
+    return !vt_gemm_is_skinny(gemm);
 }
 
 void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspace)

@@ -153,7 +153,9 @@ struct vt_gemm {
 
 /* Scratch that vt_gemm_run needs with that many threads; aligned to 64 bytes. */
 size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads);
-/* Computes all products. C must not overlap the other operands. */
+/* Whether C may be the residual: a product's `residual` is then its `c`. */
+bool vt_gemm_over_residual(const struct vt_gemm *gemm);
+/* Computes all products. C must not overlap the other operands, but for that. */
 void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspace);
 
 #endif

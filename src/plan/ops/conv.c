@@ -148,6 +148,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     }
 
     vt_conv_choose(ctx, conv);
+    ctx->over_residual = vt_conv_over_residual(conv);
     vt_conv_kernel_name(conv, ctx->kernel, sizeof(ctx->kernel));
     size_t workspace = vt_op_align(vt_conv_workspace_bytes(conv, vt_pool_threads(ctx->pool)));
     status = place_weights(ctx, &workspace);

@@ -193,6 +193,7 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
             return status;
         }
     }
+    ctx->over_residual = vt_gemm_over_residual(g);
     name_kernel(ctx);
     *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
     return VT_OK;
@@ -293,6 +294,7 @@ static enum vt_status gemm_prepare(struct vt_op_context *ctx, size_t *ret_worksp
     }
     status = pack_constant_b(ctx);
     if (status == VT_OK) {
+        ctx->over_residual = !s->separate && vt_gemm_over_residual(g);
         name_kernel(ctx);
         *ret_workspace = vt_gemm_workspace_bytes(g, vt_pool_threads(ctx->pool));
     }

@@ -253,6 +253,45 @@ static void products_read_transposed_operands(void **state)
                 "operands");
 }
 
+/* What is added lies where the sum will: two matrices are enough, of a product of one block of
+ * steps and of one of several. */
+static void a_sum_takes_the_place_of_its_term(void **state)
+{
+    static const char *const widths[] = {"64", "520"};
+    static float numbers[96 * 520];
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        numbers[i] = (float)(i % 7) * 0.01f - 0.03f;
+    }
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        char text[512];
+        struct fixture f;
+        struct vt_plan_info info;
+        const int width = i == 0 ? 64 : 520;
+        const struct vt_tensor input = view(VT_F32, numbers, 96, width, -1);
+        snprintf(text, sizeof(text),
+                 "x : 96x%s\nv = random %sx%s\nw = random %sx%s\n"
+                 "h = Relu(x)\na = MatMul(h, v)\nb = MatMul(a, w)\n"
+                 "y = Add(b, h)\n-> y",
+                 widths[i], widths[i], widths[i], widths[i], widths[i]);
+        pass_becomes(text, "fuse-residual+fuse-activation", "Relu MatMul MatMul+Add");
+        pass_open(&f, PASS_OPSET, text);
+        fixture_plan(&f, &input, 1);
+        vt_plan_info(f.plan, &info);
+        assert_true(info.arena_bytes <= 2 * input.bytes + 4096);
+        fixture_close(&f);
+    }
+    /* Convolutions: a pointwise one, and one that transforms tiles. */
+    pass_becomes("x : 2x16x9x7\nw = random 16x16x1x1\n"
+                 "a = Relu(x)\nb = Conv(a, w)\nc = Relu(b)\nd = Conv(c, w)\ne = Add(d, a)\n"
+                 "y = Relu(e)\n-> y",
+                 "fuse-residual+fuse-activation", "Relu Conv+Relu Conv+Add+Relu");
+    pass_becomes("x : 2x16x9x7\nw = random 16x16x1x1\nv = random 16x16x3x3\n"
+                 "a = Relu(x)\nb = Conv(a, w)\nd = Conv(b, v; pads=[1,1,1,1])\ne = Add(d, a)\n"
+                 "y = Relu(e)\n-> y",
+                 "fuse-residual+fuse-activation", "Relu Conv Conv+Add+Relu");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +302,7 @@ int main(void)
         cmocka_unit_test(residual_moves_into_the_later_term),
         cmocka_unit_test(activation_moves_into_the_step_before),
         cmocka_unit_test(products_read_transposed_operands),
+        cmocka_unit_test(a_sum_takes_the_place_of_its_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
