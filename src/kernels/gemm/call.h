@@ -29,6 +29,7 @@
 #define VT_CALL_CLAMP      109
 #define VT_CALL_LINES      112
 #define VT_CALL_N_LINES    120
+#define VT_CALL_PACE       128
 
 #ifndef __ASSEMBLER__
 
@@ -53,6 +54,7 @@ struct vt_gemm_call {
      * first. At least one. */
     const float *const *lines;
     int64_t n_lines;
+    int64_t prefetch_pace; /* bytes from one step's request to the next's; AVX-512 only, else 64 */
 };
 
 #define VT_CALL_ASSERT(offset, member)                                                             \
@@ -76,6 +78,7 @@ VT_CALL_ASSERT(VT_CALL_ACCUMULATE, accumulate);
 VT_CALL_ASSERT(VT_CALL_CLAMP, clamp);
 VT_CALL_ASSERT(VT_CALL_LINES, lines);
 VT_CALL_ASSERT(VT_CALL_N_LINES, n_lines);
+VT_CALL_ASSERT(VT_CALL_PACE, prefetch_pace);
 
 typedef void (*vt_gemm_call_func)(const struct vt_gemm_call *call);
 

@@ -19,7 +19,10 @@
 #define ALIASING_FLOATS 1024
 /* What a copied row is longer than its steps: rows then start in different sets. */
 #define ROW_GAP       16
-#define PREFETCH_STEP 64 /* bytes that the micro-kernels ask for at each step */
+/* Bytes that the micro-kernels ask for at each step: at most, and where they can choose at least. A
+ * faster pace than needed takes the requests away from the operands at hand. */
+#define PACE_MAX 64
+#define PACE_MIN 16
 
 static const struct vt_gemm_kernel kernel_portable = {
     .mr = 4,
@@ -51,6 +54,7 @@ static const struct vt_gemm_kernel kernel_avx2 = {
 static const struct vt_gemm_kernel kernel_avx512 = {
     .mr = 14,
     .nr = 32,
+    .paces = true,
     .masks = true,
     .packed = vt_f32_gemm_packed_14x32__avx512,
     .rows = vt_f32_gemm_rows_14x32__avx512,
@@ -273,11 +277,16 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
     const struct vt_gemm_kernel *kernel = gemm->kernel;
     const uint32_t cols = (uint32_t)gemm_min(kernel->nr, block->n1 - n);
     const bool in_rows = block->a_stride != 0;
-    /* The next panel of B is asked for while the first tiles of this one run. */
+    /* The next panel of B is asked for while the tiles of this one run. */
     const char *next = (const char *)(tile->b + kernel->nr * block->kc);
     const char *end =
         next + (n + kernel->nr < block->n1 ? kernel->nr * block->kc : 0) * (int64_t)sizeof(float);
     int64_t tiles = div_up(block->m1 - block->m0, kernel->mr);
+    const int64_t pace =
+        kernel->paces
+            ? clamp_to(div_up(kernel->nr * (int64_t)sizeof(float), tiles), PACE_MIN, PACE_MAX)
+            : PACE_MAX;
+    tile->prefetch_pace = pace;
     uint32_t rows;
     for (int64_t m = block->m0; m < block->m1; m += rows, tiles--) {
         /* Rows in place are shared out evenly: short tiles are slow. */
@@ -290,7 +299,7 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
                              ? NULL
                              : place->residual + m * gemm->ldc + n;
         tile->prefetch = next < end ? next : NULL;
-        next += PREFETCH_STEP * block->kc;
+        next += pace * block->kc;
         vt_gemm_tile_narrow(kernel, in_rows ? kernel->rows : kernel->packed, tile, rows, cols);
     }
 }

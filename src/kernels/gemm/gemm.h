@@ -42,8 +42,9 @@ struct vt_gemm_tile {
     /* Columns that C, column bias and residual have; 0: nr. Fewer only where the kernel masks. B
      * always has nr. */
     uint32_t cols;
-    /* Asked for while the kernel runs, 64 bytes a step; NULL: nothing. */
+    /* Asked for while the kernel runs, that many bytes a step (0: 64); NULL: nothing. */
     const void *prefetch;
+    int64_t prefetch_pace;
     /* Kernel `lines`: A comes as n_lines, at least one, of k steps each, all of which go over one B
      * of n_lines * k steps, packed. Row i of a line is at line + i * a_stride. */
     const float *const *lines;
@@ -79,6 +80,7 @@ struct vt_gemm_sums {
 
 struct vt_gemm_kernel {
     uint32_t mr, nr;
+    bool paces; /* prefetches at another pace than 64 bytes a step */
     bool masks; /* takes fewer than nr columns without touching what lies beyond */
     vt_gemm_tile_func packed;
     vt_gemm_tile_func rows; /* A in place */

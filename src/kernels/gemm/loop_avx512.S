@@ -8,6 +8,7 @@
  *     rax, rdx    rows 0 and 7             r8, r9, r10     1, 3 and 5 strides of rows
  *     rsi, rbx    B and its stride         rcx             steps left
  *     r11         what to prefetch, or the list of rows of B
+ *     rbp         bytes from one request to the next
  */
 #include "call.h"
 
@@ -147,7 +148,8 @@
 .if wide
     vmovups 64(%rsi), %zmm1
 .endif
-    prefetcht0 64*\step(%r11)
+    prefetcht0 (%r11)
+    addq    %rbp, %r11
     addq    %rbx, %rsi
 .endif
 .endif
@@ -167,11 +169,6 @@
 .endif
 .ifc \mode, indirect
     addq    $8*\steps, %r11
-.endif
-.ifnc \mode, indirect
-.ifnc \mode, lines
-    addq    $64*\steps, %r11
-.endif
 .endif
 .endm
 
@@ -248,6 +245,10 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     pushq   %rbx
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset %rbx, 0
+    pushq   %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    movq    VT_CALL_PACE(%rdi), %rbp
     movl    VT_CALL_COLUMNS(%rdi), %eax
     kmovw   %eax, %k1
     shrl    $16, %eax
@@ -297,6 +298,9 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
 .endif
     sums_finish \rows
     vzeroupper
+    popq    %rbp
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbp
     popq    %rbx
     .cfi_adjust_cfa_offset -8
     .cfi_restore %rbx
