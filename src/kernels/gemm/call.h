@@ -30,6 +30,7 @@
 #define VT_CALL_LINES      112
 #define VT_CALL_N_LINES    120
 #define VT_CALL_PACE       128
+#define VT_CALL_NEXT_C     136
 
 #ifndef __ASSEMBLER__
 
@@ -55,6 +56,7 @@ struct vt_gemm_call {
     const float *const *lines;
     int64_t n_lines;
     int64_t prefetch_pace; /* bytes from one step's request to the next's; AVX-512 only, else 64 */
+    float *next_c;         /* the tile after this one, so many rows too: fetched meanwhile; never NULL */
 };
 
 #define VT_CALL_ASSERT(offset, member)                                                             \
@@ -79,6 +81,7 @@ VT_CALL_ASSERT(VT_CALL_CLAMP, clamp);
 VT_CALL_ASSERT(VT_CALL_LINES, lines);
 VT_CALL_ASSERT(VT_CALL_N_LINES, n_lines);
 VT_CALL_ASSERT(VT_CALL_PACE, prefetch_pace);
+VT_CALL_ASSERT(VT_CALL_NEXT_C, next_c);
 
 typedef void (*vt_gemm_call_func)(const struct vt_gemm_call *call);
 

@@ -287,6 +287,7 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
             ? clamp_to(div_up(kernel->nr * (int64_t)sizeof(float), tiles), PACE_MIN, PACE_MAX)
             : PACE_MAX;
     tile->prefetch_pace = pace;
+    float *first_c = place->c + block->m0 * gemm->ldc + n;
     uint32_t rows;
     for (int64_t m = block->m0; m < block->m1; m += rows, tiles--) {
         /* Rows in place are shared out evenly: short tiles are slow. */
@@ -298,6 +299,9 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
         tile->residual = is_over_residual(place) || place->residual == NULL
                              ? NULL
                              : place->residual + m * gemm->ldc + n;
+        tile->next_c = tiles > 1                       ? tile->c + rows * gemm->ldc
+                       : n + kernel->nr < block->n1 ? first_c + kernel->nr
+                                                    : NULL;
         tile->prefetch = next < end ? next : NULL;
         next += pace * block->kc;
         vt_gemm_tile_narrow(kernel, in_rows ? kernel->rows : kernel->packed, tile, rows, cols);

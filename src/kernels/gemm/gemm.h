@@ -53,6 +53,7 @@ struct vt_gemm_tile {
     const float *const *rows;
     int64_t column;
     float *c;
+    float *next_c; /* C of the tile after this one, fetched meanwhile; NULL: none */
     int64_t ldc;
     bool accumulate; /* start from C */
     /* NULL stores the plain sum; else the rest is looked at, each NULL where there is none. */

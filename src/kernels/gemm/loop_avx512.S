@@ -9,6 +9,7 @@
  *     rsi, rbx    B and its stride         rcx             steps left
  *     r11         what to prefetch, or the list of rows of B
  *     rbp         bytes from one request to the next
+ *     r12, r13    a row of the next tile of C, and its stride; r14: rows left
  */
 #include "call.h"
 
@@ -248,7 +249,19 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     pushq   %rbp
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset %rbp, 0
+    pushq   %r12
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r12, 0
+    pushq   %r13
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r13, 0
+    pushq   %r14
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r14, 0
     movq    VT_CALL_PACE(%rdi), %rbp
+    movq    VT_CALL_NEXT_C(%rdi), %r12
+    movq    VT_CALL_LDC(%rdi), %r13
+    movl    $\rows, %r14d
     movl    VT_CALL_COLUMNS(%rdi), %eax
     kmovw   %eax, %k1
     shrl    $16, %eax
@@ -282,6 +295,13 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
     one_step \mode, \rows, \in_rows, 2
     one_step \mode, \rows, \in_rows, 3
     advance \mode, \in_rows, 4
+    prefetchw (%r12)
+.if wide
+    prefetchw 124(%r12)
+.endif
+    addq    %r13, %r12
+    decq    %r14
+    cmovzq  %r14, %r13  /* behind the last row it stays where it is */
     subq    $4, %rcx
     jge     5b
 6:  addq    $4, %rcx
@@ -298,6 +318,15 @@ vt_f32_gemm_loop_\mode\()_\rows\()x\cols\()__avx512:
 .endif
     sums_finish \rows
     vzeroupper
+    popq    %r14
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r14
+    popq    %r13
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r13
+    popq    %r12
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r12
     popq    %rbp
     .cfi_adjust_cfa_offset -8
     .cfi_restore %rbp
