@@ -56,7 +56,7 @@ struct vt_gemm_call {
     const float *const *lines;
     int64_t n_lines;
     int64_t prefetch_pace; /* bytes from one step's request to the next's; AVX-512 only, else 64 */
-    float *next_c;         /* the tile after this one, so many rows too: fetched meanwhile; never NULL */
+    float *next_c; /* the tile after this one, so many rows too: fetched meanwhile; never NULL */
 };
 
 #define VT_CALL_ASSERT(offset, member)                                                             \

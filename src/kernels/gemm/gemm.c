@@ -18,7 +18,7 @@
 /* Rows of A this far apart fall into the same sets of the first-level cache. */
 #define ALIASING_FLOATS 1024
 /* What a copied row is longer than its steps: rows then start in different sets. */
-#define ROW_GAP       16
+#define ROW_GAP 16
 /* Bytes that the micro-kernels ask for at each step: at most, and where they can choose at least. A
  * faster pace than needed takes the requests away from the operands at hand. */
 #define PACE_MAX 64
@@ -299,7 +299,7 @@ static void panel_compute(const struct vt_gemm *gemm, const struct vt_gemm_place
         tile->residual = is_over_residual(place) || place->residual == NULL
                              ? NULL
                              : place->residual + m * gemm->ldc + n;
-        tile->next_c = tiles > 1                       ? tile->c + rows * gemm->ldc
+        tile->next_c = tiles > 1                    ? tile->c + rows * gemm->ldc
                        : n + kernel->nr < block->n1 ? first_c + kernel->nr
                                                     : NULL;
         tile->prefetch = next < end ? next : NULL;
