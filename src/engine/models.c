@@ -47,7 +47,10 @@ static enum vt_status bind_model(void *context, uint32_t graph,
 {
     struct vt_engine_models *models = context;
     struct vt_engine_model *item = &models->items[graph];
-    enum vt_status status = vt_model_signature(item->model, shapes, n, err, &item->signature);
+    enum vt_status status =
+        models->windows != NULL
+            ? vt_windows_signature(models->windows, item->model, shapes, n, err, &item->signature)
+            : vt_model_signature(item->model, shapes, n, err, &item->signature);
     if (status == VT_OK) {
         const struct vt_ports ports = ports_of(&item->signature);
         item->any_batch = vt_ports_any_batch(&ports);
@@ -57,11 +60,16 @@ static enum vt_status bind_model(void *context, uint32_t graph,
 
 enum vt_status vt_engine_models_open(struct vt_engine_models *models,
                                      const struct vt_bundle *bundle,
-                                     const struct vt_engine_config *config, struct vt_error *err)
+                                     const struct vt_engine_config *config,
+                                     const struct vt_windows *windows, struct vt_error *err)
 {
-    struct vt_engine_models opened = {NULL, 0};
+    struct vt_engine_models opened = {.windows = windows};
     if (bundle->n_graphs == 0) {
         return vt_error_set(err, VT_ERR_USAGE, "the bundle holds no model");
+    }
+    if (windows != NULL && bundle->n_graphs > 1) {
+        return vt_error_set(err, VT_ERR_USAGE, "windows are for one model, not for %u",
+                            bundle->n_graphs);
     }
     opened.items = vt_calloc(bundle->n_graphs, sizeof(*opened.items));
     if (opened.items == NULL) {
@@ -84,6 +92,7 @@ enum vt_status vt_engine_models_open(struct vt_engine_models *models,
         vt_engine_models_release(&opened);
         return status;
     }
+    opened.windows = NULL;
     *models = opened;
     return VT_OK;
 }

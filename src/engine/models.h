@@ -6,7 +6,7 @@
 #ifndef VT_ENGINE_MODELS_H
 #define VT_ENGINE_MODELS_H
 
-#include "graph/graph.h"
+#include "plan/windows.h"
 #include "vatio/engine.h"
 
 struct vt_engine_model {
@@ -18,12 +18,15 @@ struct vt_engine_model {
 struct vt_engine_models {
     struct vt_engine_model *items;
     uint32_t n;
+    const struct vt_windows *windows; /* while they are opened */
 };
 
-/* Imports all graphs and applies the shape bindings. On failure nothing is left open. */
+/* Imports all graphs and applies the shape bindings. With a window, else NULL, the signature is
+ * that for volumes, and there may be one graph only. On failure nothing is left open. */
 enum vt_status vt_engine_models_open(struct vt_engine_models *models,
                                      const struct vt_bundle *bundle,
                                      const struct vt_engine_config *config,
+                                     const struct vt_windows *windows,
                                      struct vt_error *err) VT_NODISCARD;
 void vt_engine_models_release(struct vt_engine_models *models); /* accepts a zeroed one */
 

@@ -53,6 +53,26 @@ enum vt_status vt_engine_setting_int(const struct vt_engine_config *config, cons
     return VT_OK;
 }
 
+enum vt_status vt_engine_setting_real(const struct vt_engine_config *config, const char *key,
+                                      double fallback, double minimum, double limit,
+                                      struct vt_error *err, double *ret)
+{
+    double value = fallback;
+    for (uint32_t i = 0; i < config->n_settings; i++) {
+        if (strcmp(config->settings[i].key, key) != 0) {
+            continue;
+        }
+        const char *text = config->settings[i].value;
+        if (vt_parse_real(text, &value, NULL) != VT_OK || value < minimum || value >= limit) {
+            return vt_error_set(err, VT_ERR_USAGE,
+                                "setting '%s' is %s, but must be a number from %g to below %g", key,
+                                vt_quote(text).text, minimum, limit);
+        }
+    }
+    *ret = value;
+    return VT_OK;
+}
+
 const char *vt_engine_setting_text(const struct vt_engine_config *config, const char *key,
                                    const char *fallback)
 {

@@ -17,6 +17,11 @@ enum vt_status vt_engine_setting_int(const struct vt_engine_config *config, cons
                                      int64_t fallback, int64_t minimum, int64_t maximum,
                                      struct vt_error *err, int64_t *ret) VT_NODISCARD;
 
+/* Likewise as a decimal number of at least `minimum`, below `limit`. */
+enum vt_status vt_engine_setting_real(const struct vt_engine_config *config, const char *key,
+                                      double fallback, double minimum, double limit,
+                                      struct vt_error *err, double *ret) VT_NODISCARD;
+
 /* The value as it was given, the last one where there are several; `fallback` when absent. */
 const char *vt_engine_setting_text(const struct vt_engine_config *config, const char *key,
                                    const char *fallback);

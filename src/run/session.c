@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "engine/native/native.h"
 #include "engine/turn.h"
 #include "graph/index_bounds.h"
 
@@ -87,8 +88,19 @@ static enum vt_status import_model(struct vt_session *session, struct vt_error *
         session->model = NULL;
         return needed ? status : VT_OK;
     }
-    status = vt_model_signature(session->model, session->shapes.items, session->shapes.n, err,
-                                &session->model_signature);
+    struct vt_windows windows = {.axes = 0};
+    if (strcmp(session->engine_ref.ops.name, "native") == 0) {
+        const struct vt_engine_config config = {.settings = session->settings,
+                                                .n_settings = session->n_settings};
+        status = vt_native_windows_settings(&config, err, &windows);
+    }
+    if (status == VT_OK && windows.axes > 0) {
+        status = vt_windows_signature(&windows, session->model, session->shapes.items,
+                                      session->shapes.n, err, &session->model_signature);
+    } else if (status == VT_OK) {
+        status = vt_model_signature(session->model, session->shapes.items, session->shapes.n, err,
+                                    &session->model_signature);
+    }
     session->has_model_signature = status == VT_OK;
     return status;
 }

@@ -41,6 +41,7 @@ struct lane {
     uint32_t last; /* most requests have the shapes of the one before */
     uint64_t clock;
     uint32_t most_outputs;
+    struct vt_volume *volume; /* NULL: the engine has no windows */
     struct slot slots[VT_NATIVE_IN_FLIGHT];
     uint32_t first, pending;
 };
@@ -71,6 +72,7 @@ void vt_native_lane_close(void *engine, void *context)
         vt_free(lane->slots[i].outputs);
         vt_free(lane->slots[i].memory);
     }
+    vt_volume_free(lane->volume);
     vt_pool_free(lane->pool);
     vt_free(lane);
 }
@@ -133,6 +135,10 @@ enum vt_status vt_native_lane_open(void *context, uint32_t index, struct vt_erro
         status = vt_error_set(err, VT_ERR_MEMORY, "out of memory for lane %u", index);
     } else {
         status = start_pool(lane, index, err);
+    }
+    if (status == VT_OK && engine->windows.axes > 0) {
+        status = vt_volume_new(&engine->windows, engine->max_batch, lane->most_outputs, lane->pool,
+                               err, &lane->volume);
     }
     if (status != VT_OK) {
         vt_native_lane_close(engine, lane);
@@ -242,12 +248,28 @@ static enum vt_status plan_for(struct lane *lane, const struct vt_request *reque
     return VT_OK;
 }
 
+/* Whether it is computed window by window. */
+static bool is_volume(const struct lane *lane, const struct vt_request *request)
+{
+    return lane->volume != NULL && request->n_inputs == 1 &&
+           !vt_windows_are_whole(&lane->engine->windows, &request->inputs[0]);
+}
+
 enum vt_status vt_native_lane_prepare(void *context, uint32_t graph, const struct vt_tensor *inputs,
                                       uint32_t n_inputs, struct vt_error *err)
 {
-    const struct vt_request request = {.graph = graph, .inputs = inputs, .n_inputs = n_inputs};
+    struct lane *lane = context;
+    struct vt_request request = {.graph = graph, .inputs = inputs, .n_inputs = n_inputs};
     struct cached_plan *cached = NULL;
-    return plan_for(context, &request, err, &cached);
+    struct vt_tensor windows;
+    if (is_volume(lane, &request)) {
+        enum vt_status status = vt_volume_begin(lane->volume, inputs, err, &windows);
+        if (status != VT_OK) {
+            return status;
+        }
+        request.inputs = &windows;
+    }
+    return plan_for(lane, &request, err, &cached);
 }
 
 /* --- requests
@@ -288,15 +310,57 @@ void vt_native_cancel(void *engine, void *lane_context, uint64_t id)
     }
 }
 
+static enum vt_status check_cancelled(struct slot *slot)
+{
+    if (atomic_load_explicit(&slot->cancelled, memory_order_acquire) == slot->request.id) {
+        return vt_error_set(&slot->error, VT_ERR_INTERRUPTED, "the request was cancelled");
+    }
+    return VT_OK;
+}
+
+static enum vt_status compute_volume(struct lane *lane, struct slot *slot, struct vt_event *event)
+{
+    const struct vt_tensor *input = slot->request.inputs;
+    struct vt_tensor windows;
+    struct vt_request request = {.graph = slot->request.graph, .inputs = &windows, .n_inputs = 1};
+    struct cached_plan *cached = NULL;
+    enum vt_status status = vt_volume_begin(lane->volume, input, &slot->error, &windows);
+    if (status == VT_OK) {
+        status = plan_for(lane, &request, &slot->error, &cached);
+    }
+    if (status != VT_OK) {
+        return status;
+    }
+    event->start_ns = vt_now_ns();
+    event->n_outputs = lane->engine->models.items[request.graph].signature.n_outputs;
+    event->outputs = vt_volume_outputs(lane->volume);
+    const int64_t runs = vt_volume_runs(lane->volume);
+    for (int64_t run = 0; run < runs && status == VT_OK; run++) {
+        status = check_cancelled(slot);
+        if (status == VT_OK) {
+            vt_volume_cut(lane->volume, input, run);
+            status = vt_plan_run(cached->plan, &windows, 1, &slot->error, cached->outputs,
+                                 event->n_outputs);
+        }
+        if (status == VT_OK) {
+            status = vt_volume_blend(lane->volume, run, cached->outputs, &slot->error);
+        }
+    }
+    return status;
+}
+
 static enum vt_status compute(struct lane *lane, struct slot *slot, struct vt_event *event)
 {
     const struct vt_request *request = &slot->request;
     struct cached_plan *cached = NULL;
     slot->error.status = VT_OK;
-    if (atomic_load_explicit(&slot->cancelled, memory_order_acquire) == request->id) {
-        return vt_error_set(&slot->error, VT_ERR_INTERRUPTED, "the request was cancelled");
+    enum vt_status status = check_cancelled(slot);
+    if (status == VT_OK && is_volume(lane, request)) {
+        return compute_volume(lane, slot, event);
     }
-    enum vt_status status = plan_for(lane, request, &slot->error, &cached);
+    if (status == VT_OK) {
+        status = plan_for(lane, request, &slot->error, &cached);
+    }
     if (status != VT_OK) {
         return status;
     }

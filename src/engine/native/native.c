@@ -11,8 +11,9 @@
 #include "base/topology.h"
 #include "engine/settings.h"
 
-static const char *const setting_keys[] = {"affinity", "passes", "plan",      "plans",
-                                           "spin-us",  "tune",   "tune-cache"};
+static const char *const setting_keys[] = {"affinity",   "blend",  "overlap",     "passes",
+                                           "plan",       "plans",  "spin-us",     "tune",
+                                           "tune-cache", "window", "window-batch"};
 #define N_SETTINGS (sizeof(setting_keys) / sizeof(setting_keys[0]))
 
 static enum vt_status read_settings(struct vt_native_engine *engine,
@@ -33,6 +34,9 @@ static enum vt_status read_settings(struct vt_native_engine *engine,
     if (status == VT_OK) {
         status = vt_plan_passes_read(vt_engine_setting_text(config, "passes", "all"), err,
                                      &engine->plan_options.without);
+    }
+    if (status == VT_OK) {
+        status = vt_native_windows_settings(config, err, &engine->windows);
     }
     if (status != VT_OK) {
         return status;
@@ -61,7 +65,7 @@ static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, 
     struct vt_engine_model *item = &engine->models.items[graph];
     const struct vt_plan_options options = {.check_only = true};
     struct vt_plan *plan = NULL;
-    if (!vt_engine_batch_of(&item->signature, batch, inputs)) {
+    if (!vt_native_inputs(engine, graph, batch, inputs)) {
         return VT_OK; /* the first request will tell */
     }
     enum vt_status status = vt_plan_new(item->model, engine->weights[graph], NULL, inputs,
@@ -213,7 +217,9 @@ static enum vt_status plan_ahead(struct vt_native_engine *engine, struct vt_erro
         if (inputs == NULL) {
             return vt_error_set(err, VT_ERR_MEMORY, "out of memory for opening the model");
         }
-        if (vt_engine_batch_of(signature, batch, inputs)) {
+        /* Volumes of known extents say how many windows go into a run. */
+        if (vt_engine_batch_of(signature, batch, inputs) ||
+            vt_native_inputs(engine, g, batch, inputs)) {
             status =
                 vt_native_lane_prepare(engine->first_lane, g, inputs, signature->n_inputs, err);
         }
@@ -227,7 +233,8 @@ static enum vt_status load(struct vt_native_engine *engine, const struct vt_bund
 {
     enum vt_status status = read_settings(engine, config, err);
     if (status == VT_OK) {
-        status = vt_engine_models_open(&engine->models, bundle, config, err);
+        status = vt_engine_models_open(&engine->models, bundle, config,
+                                       engine->windows.axes > 0 ? &engine->windows : NULL, err);
     }
     if (status == VT_OK) {
         status = open_tuning(engine, config, err);
@@ -291,6 +298,13 @@ static void describe(const struct vt_native_engine *engine, char *text, size_t s
     int n = snprintf(text, size, "native fp32 on %s, %u thread%s", vt_topology_isa(),
                      engine->threads, engine->threads == 1 ? "" : "s");
     size_t used = n > 0 && (size_t)n < size ? (size_t)n : size - 1;
+    if (engine->windows.axes > 0) {
+        char extents[64];
+        n = snprintf(text + used, size - used, ", windows of %s",
+                     vt_shape_text(engine->windows.dim, engine->windows.axes, NULL, extents,
+                                   sizeof(extents)));
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : size - used - 1;
+    }
     if (tuning.used > 0) {
         n = snprintf(text + used, size - used, ", %u kernel%s tuned", tuning.used,
                      tuning.used == 1 ? "" : "s");
@@ -310,7 +324,8 @@ static enum vt_status native_caps(void *context, struct vt_error *err,
     const struct vt_native_engine *engine = context;
     (void)err;
     ret_caps->max_batch = engine->max_batch;
-    ret_caps->best_batch = 0;
+    /* A volume's windows are batch enough. */
+    ret_caps->best_batch = engine->windows.axes > 0 ? 1 : 0;
     ret_caps->best_lanes = 0;
     ret_caps->max_in_flight = VT_NATIVE_IN_FLIGHT;
     ret_caps->uses_cpu = true;

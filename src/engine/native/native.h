@@ -16,9 +16,13 @@
  *   spin-us     how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
  *   tune        how kernels are chosen where there are several. off: by rule; cached (default): as
  *               was measured on this machine before, else by rule; measure: what is not known yet
- * is measured while a plan is made, for half a minute at most, and kept. What a plan file says
- * holds with any of them tune-cache  the file where that is kept, or off (default: VATIO_TUNING,
- * else one in the user's cache, plan/tuning.h)
+ *               is measured while a plan is made, for half a minute at most, and kept. What a plan
+ *               file says holds with any of them
+ *   tune-cache  the file where that is kept, or off (default: VATIO_TUNING, else one in the user's
+ *               cache, plan/tuning.h)
+ *   window      128x128x128: larger inputs are computed window by window (plan/windows.h); with it
+ *               overlap (default 0.5), blend (constant, gaussian: the default) and window-batch,
+ *               windows at once at most (default 0: by rule)
  */
 #ifndef VT_ENGINE_NATIVE_NATIVE_H
 #define VT_ENGINE_NATIVE_NATIVE_H
@@ -27,6 +31,7 @@
 #include "plan/plan.h"
 #include "plan/plan_file.h"
 #include "plan/tuning.h"
+#include "plan/windows.h"
 
 #define VT_NATIVE_IN_FLIGHT 16u
 
@@ -39,6 +44,7 @@ struct vt_native_engine {
     uint32_t threads, lanes;
     uint32_t max_batch;
     struct vt_plan_options plan_options;
+    struct vt_windows windows; /* of no axes: none */
     uint32_t plans_a_lane;
     size_t plan_bytes_a_lane; /* arenas that a lane keeps at most, besides the one in use */
     int64_t idle_spin_ns;
@@ -47,6 +53,14 @@ struct vt_native_engine {
 
 /* native.c */
 extern const struct vt_engine_ops vt_native_engine;
+
+/* windows.c: what the settings say of windows, of no axes where they say nothing. VT_ERR_USAGE. */
+enum vt_status vt_native_windows_settings(const struct vt_engine_config *config,
+                                          struct vt_error *err,
+                                          struct vt_windows *ret_windows) VT_NODISCARD;
+/* The inputs of a plan for so many samples, or windows; false while extents are open. */
+bool vt_native_inputs(const struct vt_native_engine *engine, uint32_t graph, int64_t batch,
+                      struct vt_tensor *ret_inputs);
 
 /* lane.c: the seam's slots that concern a lane. */
 enum vt_status vt_native_lane_open(void *engine, uint32_t index, struct vt_error *err,

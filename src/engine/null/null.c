@@ -115,7 +115,7 @@ static enum vt_status null_open(const struct vt_bundle *bundle,
     if (engine == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the null engine");
     }
-    status = vt_engine_models_open(&engine->models, bundle, config, err);
+    status = vt_engine_models_open(&engine->models, bundle, config, NULL, err);
     if (status == VT_OK) {
         status = resolve_outputs(engine, err);
     }
