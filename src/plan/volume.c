@@ -268,11 +268,16 @@ enum vt_status vt_volume_begin(struct vt_volume *volume, const struct vt_tensor 
     if (status != VT_OK) {
         return status;
     }
-    int64_t dim[VT_RANK_MAX] = {volume->in_run, input->dim[1]};
+    int64_t dim[VT_RANK_MAX] = {volume->most, input->dim[1]};
     memcpy(&dim[2], windows->dim, windows->axes * sizeof(dim[0]));
+    /* The memory is for as many as there may be with other volumes. */
     status = vt_tensor_init(&volume->cut, input->dtype, input->rank, dim, NULL, err);
     if (status == VT_OK) {
         status = reserve(&volume->cut_memory, volume->cut.bytes, "windows", err);
+    }
+    if (status == VT_OK) {
+        dim[0] = volume->in_run;
+        status = vt_tensor_init(&volume->cut, input->dtype, input->rank, dim, NULL, err);
     }
     if (status != VT_OK) {
         return status;
