@@ -82,8 +82,7 @@ static bool make_axes(struct vt_volume *volume)
         struct axis *axis = &volume->axes[i];
         const uint32_t missing = VT_WINDOWS_AXES - windows->axes;
         axis->length = i < missing ? 1 : windows->dim[i - missing];
-        axis->stride = (int64_t)((double)axis->length * (1.0 - windows->overlap));
-        axis->stride = axis->stride < 1 ? 1 : axis->stride;
+        axis->stride = i < missing ? 1 : vt_windows_stride(windows, i - missing);
         axis->weight = vt_calloc((size_t)axis->length, sizeof(*axis->weight));
         axis->share = vt_calloc((size_t)axis->length, sizeof(*axis->share));
         if (axis->weight == NULL || axis->share == NULL) {
@@ -163,12 +162,11 @@ static int64_t begin_of(const struct axis *axis, int64_t k)
     return k + 1 < axis->n ? k * axis->stride : axis->extent - axis->length;
 }
 
-static enum vt_status lay_axis(struct axis *axis, int64_t extent, struct vt_error *err)
+static enum vt_status lay_axis(struct axis *axis, int64_t extent, int64_t n, struct vt_error *err)
 {
     if (axis->extent == extent) {
         return VT_OK;
     }
-    int64_t n = (extent - axis->length + axis->stride - 1) / axis->stride + 1;
     if (n > AXIS_ELEMENTS / axis->length) {
         return vt_error_set(err, VT_ERR_LIMIT,
                             "%lld windows along an axis of %lld are too many: choose less overlap",
@@ -260,7 +258,9 @@ enum vt_status vt_volume_begin(struct vt_volume *volume, const struct vt_tensor 
     enum vt_status status = check_input(volume, input, err);
     const uint32_t missing = VT_WINDOWS_AXES - windows->axes;
     for (uint32_t i = 0; i < VT_WINDOWS_AXES && status == VT_OK; i++) {
-        status = lay_axis(&volume->axes[i], i < missing ? 1 : input->dim[2 + i - missing], err);
+        const int64_t extent = i < missing ? 1 : input->dim[2 + i - missing];
+        status = lay_axis(&volume->axes[i], extent,
+                          i < missing ? 1 : vt_windows_along(windows, i - missing, extent), err);
     }
     if (status == VT_OK) {
         status = count_windows(volume, input, err);

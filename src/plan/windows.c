@@ -44,6 +44,42 @@ enum vt_status vt_windows_read(const char *text, struct vt_error *err, struct vt
                         VT_WINDOWS_AXES, vt_quote(text).text);
 }
 
+int64_t vt_windows_stride(const struct vt_windows *windows, uint32_t axis)
+{
+    const int64_t stride = (int64_t)((double)windows->dim[axis] * (1.0 - windows->overlap));
+    return stride < 1 ? 1 : stride;
+}
+
+int64_t vt_windows_along(const struct vt_windows *windows, uint32_t axis, int64_t extent)
+{
+    const int64_t stride = vt_windows_stride(windows, axis), rest = extent - windows->dim[axis];
+    return rest / stride + (rest % stride != 0 ? 1 : 0) + 1;
+}
+
+bool vt_windows_binding(const struct vt_windows *windows, const struct vt_port *input,
+                        struct vt_shape_binding *ret_binding)
+{
+    struct vt_shape_binding binding = {.name = input->name, .rank = windows->axes + 2};
+    binding.dim[0] = 1;
+    binding.dim[1] = input->dim[1];
+    memcpy(&binding.dim[2], windows->dim, windows->axes * sizeof(binding.dim[0]));
+    *ret_binding = binding;
+    return input->dim[1] >= 0;
+}
+
+int64_t vt_windows_count(const struct vt_windows *windows, const struct vt_port *input)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < windows->axes; i++) {
+        const int64_t extent = input->dim[2 + i];
+        if (extent < windows->dim[i] ||
+            __builtin_mul_overflow(count, vt_windows_along(windows, i, extent), &count)) {
+            return 0;
+        }
+    }
+    return count;
+}
+
 bool vt_windows_are_whole(const struct vt_windows *windows, const struct vt_tensor *input)
 {
     return input->rank == windows->axes + 2 &&

@@ -54,6 +54,16 @@ enum vt_status vt_windows_signature(const struct vt_windows *windows, const stru
                                     const struct vt_shape_binding *bindings, uint32_t n_bindings,
                                     struct vt_error *err, struct vt_signature *ret) VT_NODISCARD;
 
+/* Where windows begin along an axis of this extent, which is not smaller than they are: every so
+ * many elements, and how often (the last one is moved inside). */
+int64_t vt_windows_stride(const struct vt_windows *windows, uint32_t axis);
+int64_t vt_windows_along(const struct vt_windows *windows, uint32_t axis, int64_t extent);
+/* What the model gets for a window of one sample of a signature's input; false while its channels
+ * are open. And how many windows a sample has: 0 while extents are open, or beyond counting. */
+bool vt_windows_binding(const struct vt_windows *windows, const struct vt_port *input,
+                        struct vt_shape_binding *ret_binding);
+int64_t vt_windows_count(const struct vt_windows *windows, const struct vt_port *input);
+
 /* Whether the input has the window's extents: then the model computes it as it is. */
 bool vt_windows_are_whole(const struct vt_windows *windows, const struct vt_tensor *input);
 

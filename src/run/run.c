@@ -53,6 +53,30 @@ static void describe_weights(struct vt_result *result, const struct vt_model_sou
                                          : "");
 }
 
+/* A sample costs all its windows; nothing is known while its extents are open. */
+static void describe_windows(const struct vt_session *session, struct vt_result *result)
+{
+    const struct vt_windows *windows = &session->windows;
+    struct vt_error ignored = VT_ERROR_INIT;
+    struct vt_model_summary summary;
+    struct vt_signature volume;
+    struct vt_shape_binding window;
+
+    if (vt_windows_signature(windows, session->model, session->shapes.items, session->shapes.n,
+                             &ignored, &volume) != VT_OK) {
+        return;
+    }
+    const int64_t count = vt_windows_count(windows, &volume.inputs[0]);
+    const uint32_t n = vt_windows_binding(windows, &volume.inputs[0], &window) ? 1 : 0;
+    if (vt_model_inspect(session->model, &window, n, &ignored, &summary) == VT_OK) {
+        result->model_parameters = (uint64_t)summary.parameters;
+        result->model_bytes = summary.constant_bytes;
+        result->model_flops = summary.uncounted_nodes == 0 ? summary.flops * (double)count : 0;
+        vt_model_summary_release(&summary);
+    }
+    vt_signature_release(&volume);
+}
+
 /* What is known before the engine is open. */
 static void describe_model(struct run *run, const struct vt_options *options)
 {
@@ -75,8 +99,10 @@ static void describe_model(struct run *run, const struct vt_options *options)
         return;
     }
     result->model_opset = vt_model_opset(session->model);
-    if (vt_model_inspect(session->model, session->shapes.items, session->shapes.n, &ignored,
-                         &summary) == VT_OK) {
+    if (session->windows.axes > 0) {
+        describe_windows(session, result);
+    } else if (vt_model_inspect(session->model, session->shapes.items, session->shapes.n, &ignored,
+                                &summary) == VT_OK) {
         result->model_parameters = (uint64_t)summary.parameters;
         result->model_bytes = summary.constant_bytes;
         result->model_flops = summary.uncounted_nodes == 0 ? summary.flops : 0;

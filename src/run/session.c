@@ -88,14 +88,13 @@ static enum vt_status import_model(struct vt_session *session, struct vt_error *
         session->model = NULL;
         return needed ? status : VT_OK;
     }
-    struct vt_windows windows = {.axes = 0};
     if (strcmp(session->engine_ref.ops.name, "native") == 0) {
         const struct vt_engine_config config = {.settings = session->settings,
                                                 .n_settings = session->n_settings};
-        status = vt_native_windows_settings(&config, err, &windows);
+        status = vt_native_windows_settings(&config, err, &session->windows);
     }
-    if (status == VT_OK && windows.axes > 0) {
-        status = vt_windows_signature(&windows, session->model, session->shapes.items,
+    if (status == VT_OK && session->windows.axes > 0) {
+        status = vt_windows_signature(&session->windows, session->model, session->shapes.items,
                                       session->shapes.n, err, &session->model_signature);
     } else if (status == VT_OK) {
         status = vt_model_signature(session->model, session->shapes.items, session->shapes.n, err,

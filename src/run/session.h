@@ -9,6 +9,7 @@
 #include "core/workload.h"
 #include "engine/registry.h"
 #include "graph/graph.h"
+#include "plan/windows.h"
 #include "run/job.h"
 #include "run/load_plan.h"
 #include "run/model_source.h"
@@ -24,6 +25,7 @@ struct vt_session {
     struct vt_bundle bundle;
     struct vt_model *model;              /* the importer's view; NULL when it cannot read the model
                                             and another engine can */
+    struct vt_windows windows;           /* that the engine was asked for; of no axes: none */
     struct vt_signature model_signature; /* with the shapes applied */
     bool has_model_signature;
     struct vt_engine_ref engine_ref;

@@ -17,6 +17,21 @@ static void make_network(void)
     outcome_free(&outcome);
 }
 
+/* Of a sample, by result.json. */
+static double flops_of_sample(const char *shape)
+{
+    struct outcome outcome =
+        vatio("run", "net.onnx", "--shape", shape, "--engine-option", WINDOW, "-s", "singlestream",
+              "-d", "10ms", "--min-query-count", "1", "--json", "-o", "one", NULL);
+    json_t *root = run_json(&outcome);
+    json_t *flops = json_object_get(json_object_get(root, "model"), "flops_per_sample");
+    assert_true(json_is_number(flops));
+    const double value = json_number_value(flops);
+    json_decref(root);
+    outcome_free(&outcome);
+    return value;
+}
+
 static void volumes_run(void **state)
 {
     (void)state;
@@ -64,6 +79,9 @@ static void operations_are_counted(void **state)
                  many = flops_of("D=24", "H=35", "W=48", "1"),
                  two = flops_of("D=24", "H=35", "W=48", "2");
     assert_true(one > 1e6);
+    const double told = flops_of_sample("input=1x1x16x16x16");
+    assert_true(told > 1e6);
+    assert_true(fabs(flops_of_sample("input=1x1x24x35x48") - 40 * told) <= 1e-6 * told);
     assert_true(fabs(many - 40 * one) <= 1e-6 * many);
     assert_true(fabs(two - 2 * many) <= 1e-6 * two);
 }
