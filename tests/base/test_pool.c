@@ -2,6 +2,7 @@
 #include "vt_test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -74,6 +75,114 @@ static void many_short_loops_lose_no_wake_up(void **state)
         assert_int_equal(loop.visits[i], 20000);
     }
     vt_pool_free(pool);
+}
+
+/* --- with a worker or a CPU less
+ * ----------------------------------------------------------------------------- */
+
+struct held {
+    _Atomic bool taken, holds; /* a worker is inside its first chunk, and stays there */
+    _Atomic int done, held;    /* chunks that others did; that it has done */
+    _Atomic uint32_t holder;
+    _Atomic int wrong; /* chunks of another size, or of the one that is held */
+    int others;        /* chunks but the one that is held */
+};
+
+/* The first worker that comes keeps its chunk until all others are done. The caller waits for one
+ * to come, so there is always one. */
+static void hold_one(void *ctx, int64_t begin, int64_t end, uint32_t worker)
+{
+    struct held *held = ctx;
+    bool nobody = false;
+    if (end - begin != 3) {
+        atomic_fetch_add(&held->wrong, 1);
+    }
+    if (worker > 0 && atomic_compare_exchange_strong(&held->taken, &nobody, true)) {
+        atomic_store(&held->holder, worker);
+        atomic_store(&held->holds, true);
+        while (atomic_load(&held->done) < held->others) {
+            sched_yield();
+        }
+        atomic_fetch_add(&held->held, 1);
+        return;
+    }
+    while (!atomic_load(&held->holds)) {
+        sched_yield();
+    }
+    if (worker == atomic_load(&held->holder)) {
+        atomic_fetch_add(&held->wrong, 1);
+    }
+    atomic_fetch_add(&held->done, 1);
+}
+
+static void others_do_what_a_held_worker_does_not(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 2; threads <= 4; threads++) {
+        struct vt_pool *pool = new_pool(threads, threads % 2 == 0 ? 0 : 50 * VT_NS_PER_US);
+        for (int round = 0; round < 20; round++) {
+            struct held held = {.others = 40 - 1};
+            vt_pool_run(pool, 3 * 40, 3, hold_one, &held);
+            assert_int_equal(held.done, 39);
+            assert_int_equal(held.held, 1);
+            assert_int_equal(held.wrong, 0);
+        }
+        vt_pool_free(pool);
+    }
+}
+
+struct rival {
+    _Atomic bool stop;
+    uint32_t cpu;
+};
+
+static void *compute_on_a_cpu(void *argument)
+{
+    struct rival *rival = argument;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(rival->cpu, &set);
+    (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+    while (!atomic_load_explicit(&rival->stop, memory_order_relaxed)) {
+    }
+    return NULL;
+}
+
+/* However workers are moved about, every item is visited, and the caller stays as it was. */
+static void a_rival_on_a_cpu_changes_nothing(void **state)
+{
+    (void)state;
+    static struct loop loop;
+    uint32_t order[2] = {0, 0};
+    const uint32_t known = vt_topology_cpu_order(order, 2);
+    cpu_set_t before, after;
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof before, &before), 0);
+    for (uint32_t k = 0; k < known; k++) {
+        struct rival rival = {.cpu = order[k]};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, compute_on_a_cpu, &rival), 0);
+        for (uint32_t bound = 0; bound < 2; bound++) {
+            struct vt_pool_options options = {.threads = 3,
+                                              .cpus = bound != 0 ? order : NULL,
+                                              .n_cpus = known,
+                                              .idle_spin_ns = 50 * VT_NS_PER_US};
+            struct vt_pool *pool = NULL;
+            assert_int_equal(vt_pool_new(&options, NULL, &pool), VT_OK);
+            memset(&loop, 0, sizeof loop);
+            loop.threads = 3;
+            for (int round = 0; round < 100; round++) {
+                vt_pool_run(pool, ITEMS, 50, visit, &loop);
+            }
+            for (int i = 0; i < ITEMS; i++) {
+                assert_int_equal(loop.visits[i], 100);
+            }
+            vt_pool_free(pool);
+        }
+        atomic_store(&rival.stop, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
 }
 
 static void empty_and_single_loops_need_no_pool(void **state)
@@ -186,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_is_visited_once),
         cmocka_unit_test(many_short_loops_lose_no_wake_up),
+        cmocka_unit_test(others_do_what_a_held_worker_does_not),
+        cmocka_unit_test(a_rival_on_a_cpu_changes_nothing),
         cmocka_unit_test(empty_and_single_loops_need_no_pool),
         cmocka_unit_test(too_many_threads_are_refused),
         cmocka_unit_test(a_futex_wakes_and_times_out),
