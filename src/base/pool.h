@@ -5,8 +5,8 @@
  * A loop over n items is cut into chunks of `grain` that the threads, the caller among them, draw
  * from a shared counter: never a static split, which on a shared machine waits for the slowest
  * core. Idle workers spin for a bounded while, then sleep on a futex. A worker that the kernel has
- * taken off its CPU in the middle of a chunk is fetched to the caller's (its affinity is changed for
- * that moment), and workers keep away from the caller's CPU.
+ * taken off its CPU in the middle of a chunk is fetched to the caller's (its affinity is changed
+ * for that moment), and workers keep away from the caller's CPU.
  *
  * Threading: vt_pool_run may be called by one thread at a time; it returns when all chunks are
  * done. The body must not call vt_pool_run of the same pool.

@@ -11,7 +11,7 @@
  * work for the threads to share. */
 #define FEW_ELEMENTS 32768
 /* Bytes that a thread copies at a time, about. */
-#define COPY_BYTES (256 * 1024)
+#define COPY_BYTES (INT64_C(256) << 10)
 /* Elements of all windows along an axis at most: seconds of adding up their weights. */
 #define AXIS_ELEMENTS (INT64_C(1) << 32)
 
@@ -358,7 +358,7 @@ static void cut_planes(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 static int64_t grain_of(const struct axis *axes, size_t element)
 {
     const size_t plane = (size_t)(axes[1].length * axes[2].length) * element;
-    return plane < COPY_BYTES ? (int64_t)(COPY_BYTES / plane) : 1;
+    return plane < (size_t)COPY_BYTES ? COPY_BYTES / (int64_t)plane : 1;
 }
 
 void vt_volume_cut(struct vt_volume *volume, const struct vt_tensor *input, int64_t run)

@@ -122,7 +122,7 @@ static void others_do_what_a_held_worker_does_not(void **state)
         struct vt_pool *pool = new_pool(threads, threads % 2 == 0 ? 0 : 50 * VT_NS_PER_US);
         for (int round = 0; round < 20; round++) {
             struct held held = {.others = 40 - 1};
-            vt_pool_run(pool, 3 * 40, 3, hold_one, &held);
+            vt_pool_run(pool, 120, 3, hold_one, &held); /* 40 chunks */
             assert_int_equal(held.done, 39);
             assert_int_equal(held.held, 1);
             assert_int_equal(held.wrong, 0);

@@ -64,7 +64,8 @@ static double flops_of(const char *d, const char *h, const char *w, const char *
     {
         flops += json_number_value(json_object_get(layer, "flops"));
     }
-    assert_int_equal(json_integer_value(json_object_get(profile, "batch")), atoi(batch));
+    assert_int_equal(json_integer_value(json_object_get(profile, "batch")),
+                     strtol(batch, NULL, 10));
     json_decref(root);
     outcome_free(&outcome);
     return flops;

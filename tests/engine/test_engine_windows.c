@@ -155,6 +155,10 @@ static void check_network(const char *batch, int64_t samples, int64_t d, int64_t
     const size_t whole = (size_t)(d * h * w);
     double *sum = vt_calloc(3 * whole * (size_t)samples, sizeof(*sum));
     double *weight = vt_calloc(whole, sizeof(*weight));
+    if (sum == NULL || weight == NULL) {
+        fail();
+        return;
+    }
     const int64_t edge[3] = {16, 16, 16};
     fixture_open(&plain, "native", network, &config);
     for (int64_t i = 0; i < samples; i++) {
@@ -167,7 +171,7 @@ static void check_network(const char *batch, int64_t samples, int64_t d, int64_t
                     struct vt_event event = fixture_run(&plain, 0, 1, 1, &window, 1);
                     assert_int_equal(event.kind, VT_EVENT_FINAL);
                     const float *made = event.outputs[0].data;
-                    for (int64_t e = 0; e < 3 * 4096; e++) {
+                    for (int64_t e = 0; e < INT64_C(3) * 4096; e++) {
                         const int64_t v = e % 4096, place[3] = {v / 256, v / 16 % 16, v % 16};
                         double bell = 1;
                         for (int k = 0; k < 3; k++) {
@@ -513,7 +517,7 @@ static void test_bound(void **state)
 static void test_meshnet(void **state)
 {
     (void)state;
-    enum { LONG = 192, WINDOW = 160, SEEN = 46, SIDE = 12 };
+    const int64_t length = 192, window = 160, seen_by = 46, side = 12;
     char path[512], expected[512];
     const char *data = getenv("VATIO_TEST_DATA");
     if (data == NULL || data[0] == '\0') {
@@ -536,15 +540,15 @@ static void test_meshnet(void **state)
     }
     fixture_close(&f);
     /* Longer than a window. */
-    const int64_t dim[5] = {1, 1, LONG, SIDE, SIDE};
+    const int64_t dim[5] = {1, 1, length, side, side};
     struct vt_tensor longer = floats(NULL, 5, dim);
     float *values = vt_alloc(longer.bytes);
     assert_non_null(values);
     longer.data = values;
-    for (int64_t z = 0; z < LONG; z++) {
-        const int64_t at[3] = {z % 48, 10, 20}, n[3] = {1, SIDE, SIDE};
+    for (int64_t z = 0; z < length; z++) {
+        const int64_t at[3] = {z % 48, 10, 20}, n[3] = {1, side, side};
         struct vt_tensor slice = crop(&head, 0, at, n);
-        memcpy(values + z * SIDE * SIDE, slice.data, slice.bytes);
+        memcpy(values + z * side * side, slice.data, slice.bytes);
         vt_free(slice.data);
     }
     fixture_open(&plain, "native", path, &config);
@@ -553,13 +557,13 @@ static void test_meshnet(void **state)
     event = fixture_run(&f, 0, 1, 1, &longer, 1);
     assert_int_equal(event.kind, VT_EVENT_FINAL);
     uint32_t compared = 0;
-    for (int64_t e = 0; e < 3 * LONG * SIDE * SIDE; e++) {
-        const int64_t z = e / (SIDE * SIDE) % LONG;
+    for (int64_t e = 0; e < 3 * length * side * side; e++) {
+        const int64_t z = e / (side * side) % length;
         bool seen = true; /* by all windows that hold it: 0 and 32, the last one */
-        for (int64_t at = 0; at <= LONG - WINDOW; at += LONG - WINDOW) {
-            const bool held = z >= at && z < at + WINDOW;
-            seen = seen && (!held || ((at == 0 || z - SEEN >= at) &&
-                                      (at + WINDOW == LONG || z + SEEN < at + WINDOW)));
+        for (int64_t at = 0; at <= length - window; at += length - window) {
+            const bool held = z >= at && z < at + window;
+            seen = seen && (!held || ((at == 0 || z - seen_by >= at) &&
+                                      (at + window == length || z + seen_by < at + window)));
         }
         if (seen) {
             const float a = ((const float *)event.outputs[0].data)[e],
@@ -569,7 +573,7 @@ static void test_meshnet(void **state)
         }
     }
     /* 32 at each end that one window holds, and the middle of both. */
-    assert_int_equal(compared, 3 * SIDE * SIDE * (32 + 36 + 32));
+    assert_int_equal(compared, 3 * side * side * (32 + 36 + 32));
     fixture_close(&plain);
     fixture_close(&f);
     vt_free(values);

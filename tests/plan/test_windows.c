@@ -189,7 +189,10 @@ static void check(const struct shape *s, uint32_t threads)
                           vt_calloc(whole, sizeof(double))};
     uint16_t *data = vt_calloc(whole * (size_t)s->in, sizeof(*data));
     const struct vt_pool_options options = {.threads = threads};
-    assert_true(r.sum != NULL && r.weight != NULL && data != NULL);
+    if (r.sum == NULL || r.weight == NULL || data == NULL) {
+        fail();
+        return;
+    }
     for (size_t i = 0; i < whole * (size_t)s->in; i++) {
         data[i] = (uint16_t)i;
     }
