@@ -131,5 +131,9 @@ uint32_t vt_plan_profile_count(const struct vt_plan *plan);
  * again. */
 void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
                           struct vt_step_profile *ret_profile);
+/* All steps in the same order without their costs; what they point to is valid for the call. The
+ * plan is not run meanwhile. */
+void vt_plan_each_step(const struct vt_plan *plan,
+                       void (*visit)(void *ctx, const struct vt_step_profile *step), void *ctx);
 
 #endif

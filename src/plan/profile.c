@@ -193,12 +193,9 @@ uint32_t vt_plan_profile_count(const struct vt_plan *plan)
     return plan->profiler != NULL ? plan->profiler->n : 0;
 }
 
-void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
-                          struct vt_step_profile *ret_profile)
+static struct vt_step_profile describe_step(const struct vt_step *step)
 {
-    const struct cost *cost = &plan->profiler->costs[index];
-    const struct vt_step *step = cost->step;
-    *ret_profile = (struct vt_step_profile){
+    return (struct vt_step_profile){
         .node = step->node,
         .absorbed = step->absorbed,
         .activation = activation_name(step->epilogue.activation),
@@ -209,10 +206,42 @@ void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
             step->kind == VT_STEP_IF || step->kind == VT_STEP_LOOP || step->kind == VT_STEP_SPLIT,
         .kernel = step->ctx.kernel,
         .tuned = step->ctx.tuned,
-        .shape = cost->shape,
-        .calls = cost->calls,
-        .time_ns = cost->time_ns,
-        .flops = cost->flops,
-        .bytes = cost->bytes,
     };
+}
+
+void vt_plan_profile_read(const struct vt_plan *plan, uint32_t index,
+                          struct vt_step_profile *ret_profile)
+{
+    const struct cost *cost = &plan->profiler->costs[index];
+    *ret_profile = describe_step(cost->step);
+    ret_profile->shape = cost->shape;
+    ret_profile->calls = cost->calls;
+    ret_profile->time_ns = cost->time_ns;
+    ret_profile->flops = cost->flops;
+    ret_profile->bytes = cost->bytes;
+}
+
+struct visitor {
+    void (*visit)(void *ctx, const struct vt_step_profile *step);
+    void *ctx;
+};
+
+static void visit_step(void *ctx, struct vt_step *step)
+{
+    const struct visitor *visitor = ctx;
+    struct vt_step_profile described = describe_step(step);
+    char shape[64] = "";
+    if (step->n_outputs > 0 && step->outputs[0] != VT_NO_VALUE) {
+        const struct vt_tensor *first = &step->output_tensors[0];
+        vt_shape_text(first->dim, first->rank, NULL, shape, sizeof(shape));
+    }
+    described.shape = shape;
+    visitor->visit(visitor->ctx, &described);
+}
+
+void vt_plan_each_step(const struct vt_plan *plan,
+                       void (*visit)(void *ctx, const struct vt_step_profile *step), void *ctx)
+{
+    struct visitor visitor = {visit, ctx};
+    each_step(plan->program, visit_step, &visitor);
 }

@@ -28,6 +28,22 @@ static json_t *model_value(const struct vt_result *result)
     return vt_json_object_end(&model);
 }
 
+/* null where the engine does not tell. */
+static json_t *layers_value(const struct vt_result *result)
+{
+    if (result->layers == NULL) {
+        return json_null();
+    }
+    json_t *layers = json_array();
+    for (uint32_t i = 0; i < result->n_layers; i++) {
+        const struct vt_profile_layer *layer = &result->layers[i];
+        struct vt_json_object json = vt_json_object_begin();
+        vt_json_put_layer(&json, layer);
+        layers = vt_json_array_with(layers, vt_json_object_end(&json));
+    }
+    return layers;
+}
+
 static json_t *engine_value(const struct vt_result *result)
 {
     struct vt_json_object engine = vt_json_object_begin();
@@ -38,6 +54,7 @@ static json_t *engine_value(const struct vt_result *result)
     vt_json_put(&engine, "lanes", vt_json_count(result->lanes));
     vt_json_put(&engine, "threads", vt_json_count(result->threads));
     vt_json_put(&engine, "batch_max", vt_json_count(result->batch));
+    vt_json_put(&engine, "layers", layers_value(result));
     return vt_json_object_end(&engine);
 }
 

@@ -161,6 +161,16 @@ struct text_buffer {
     size_t used, size;
 };
 
+void vt_json_put_layer(struct vt_json_object *object, const struct vt_profile_layer *layer)
+{
+    vt_json_put(object, "node", vt_json_text(layer->node));
+    vt_json_put(object, "op", vt_json_text(layer->op));
+    vt_json_put(object, "kernel",
+                layer->kernel[0] != '\0' ? vt_json_text(layer->kernel) : json_null());
+    vt_json_put(object, "tuned", json_boolean(layer->tuned));
+    vt_json_put(object, "output_shape", vt_json_text(layer->shape));
+}
+
 /* json_dump_callback_t: appends, always leaving room for the newline and the NUL. */
 static int append(const char *bytes, size_t n, void *ctx)
 {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/options.h"
+#include "result/profile.h"
 
 /* An object under construction. */
 struct vt_json_object {
@@ -32,6 +33,9 @@ json_t *vt_json_text(const char *text);
 json_t *vt_json_real(double value);
 /* JSON readers keep 63 bits at most; nothing that is counted here comes near. */
 json_t *vt_json_count(uint64_t value);
+
+/* node, op, kernel, tuned, output_shape: what a layer is, not what it costs. */
+void vt_json_put_layer(struct vt_json_object *object, const struct vt_profile_layer *layer);
 
 json_t *vt_json_tool(void);
 json_t *vt_json_machine(void);

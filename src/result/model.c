@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "load/load.h"
 
 void vt_result_init(struct vt_result *result)
@@ -29,6 +30,9 @@ void vt_result_release(struct vt_result *result)
     }
     result->n_entries = 0;
     result->n_audits = 0;
+    vt_free(result->layers);
+    result->layers = NULL;
+    result->n_layers = 0;
 }
 
 /* Nothing was tested where no test applied. */

@@ -112,12 +112,7 @@ static json_t *layer_value(const struct vt_profile *profile, const struct vt_pro
 {
     struct vt_json_object json = vt_json_object_begin();
 
-    vt_json_put(&json, "node", vt_json_text(layer->node));
-    vt_json_put(&json, "op", vt_json_text(layer->op));
-    vt_json_put(&json, "kernel",
-                layer->kernel[0] != '\0' ? vt_json_text(layer->kernel) : json_null());
-    vt_json_put(&json, "tuned", json_boolean(layer->tuned));
-    vt_json_put(&json, "output_shape", vt_json_text(layer->shape));
+    vt_json_put_layer(&json, layer);
     vt_json_put(&json, "position", vt_json_count(layer->position));
     vt_json_put(&json, "calls", vt_json_count(layer->calls));
     put_cost(&json, profile, layer->time_ns, layer->flops, layer->bytes);

@@ -57,6 +57,8 @@ struct vt_result_entry {
     uint64_t batch_max; /* --batch in effect */
 };
 
+struct vt_profile_layer; /* result/profile.h */
+
 struct vt_result {
     /* the start is filled in by vt_result_init; tool and machine are looked up when it is written
      */
@@ -86,6 +88,8 @@ struct vt_result {
     uint32_t n_entries;
     struct vt_result_audit audits[VT_AUDITS_MAX];
     uint32_t n_audits;
+    struct vt_profile_layer *layers; /* owned; how the model was computed, NULL: not known */
+    uint32_t n_layers;
 };
 
 void vt_result_init(struct vt_result *result);

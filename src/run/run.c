@@ -8,6 +8,7 @@
 #include "base/topology.h"
 #include "graph/inspect.h"
 #include "run/audit/audit.h"
+#include "run/layers.h"
 #include "run/measure/measure.h"
 #include "run/qsl.h"
 #include "run/save.h"
@@ -449,6 +450,9 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
     if (status == VT_ERR_INTERRUPTED && err != NULL) {
         err->status = VT_OK; /* it is in the result */
         status = VT_OK;
+    }
+    if (status == VT_OK) {
+        status = vt_layers_read(&run->session, err, &run->result.layers, &run->result.n_layers);
     }
     if (status == VT_OK) {
         status = vt_result_write_json(&run->result, run->save.folder, err);

@@ -35,6 +35,39 @@ static void assert_code_agrees(const struct outcome *outcome, json_t *root)
     assert_int_equal(outcome->code, valid ? 0 : 1);
 }
 
+/* Every layer says what it is and which kernel computed it, in the plan's order. */
+static void layers_are_named(void **state)
+{
+    (void)state;
+    struct outcome outcome = vatio("run", "digits", "-d", "100ms", "-s", "singlestream", "--mode",
+                                   "performance", "--json", "-o", "layers", NULL);
+    json_t *root = run_json(&outcome);
+    json_t *layers = json_object_get(json_object_get(root, "engine"), "layers");
+    size_t i, products = 0;
+    json_t *layer;
+    json_array_foreach(layers, i, layer)
+    {
+        const char *op = json_string_value(json_object_get(layer, "op"));
+        const char *kernel = json_string_value(json_object_get(layer, "kernel"));
+        assert_non_null(json_string_value(json_object_get(layer, "node")));
+        assert_non_null(json_string_value(json_object_get(layer, "output_shape")));
+        assert_true(json_is_boolean(json_object_get(layer, "tuned")));
+        assert_non_null(op);
+        products +=
+            strncmp(op, "Gemm", 4) == 0 && kernel != NULL && strncmp(kernel, "gemm ", 5) == 0;
+    }
+    assert_true(products > 0);
+    json_decref(root);
+    outcome_free(&outcome);
+
+    outcome = vatio("run", "digits", "-e", "null", "-d", "50ms", "-s", "singlestream", "--mode",
+                    "performance", "--json", "-o", "nolayers", NULL);
+    root = run_json(&outcome);
+    assert_true(json_is_null(json_object_get(json_object_get(root, "engine"), "layers")));
+    json_decref(root);
+    outcome_free(&outcome);
+}
+
 /* The stages of a sample make up its latency, as far as the tool sees it. */
 static void stages_add_up(void **state)
 {
@@ -300,6 +333,7 @@ static void other_verbs_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_named),
         cmocka_unit_test(stages_add_up),
         cmocka_unit_test(digits_runs_in_all_scenarios),
         cmocka_unit_test(records_can_be_dumped_and_agree_with_the_result),

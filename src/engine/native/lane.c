@@ -2,6 +2,7 @@
 /*
  * One lane of the native engine: threads, plans by shape, and a queue that wait() works off.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct cached_plan {
     struct vt_tensor *outputs;
     size_t bytes;
     uint64_t used; /* the lane's clock at the last use */
+    uint64_t runs;
 };
 
 struct slot {
@@ -42,6 +44,7 @@ struct lane {
     uint64_t clock;
     uint32_t most_outputs;
     struct vt_volume *volume; /* NULL: the engine has no windows */
+    pthread_mutex_t busy;     /* held while plans are made or run: somebody may ask about them */
     struct slot slots[VT_NATIVE_IN_FLIGHT];
     uint32_t first, pending;
 };
@@ -64,6 +67,9 @@ void vt_native_lane_close(void *engine, void *context)
     if (lane == NULL) {
         return;
     }
+    if (lane->engine->shown_lane == lane) {
+        lane->engine->shown_lane = NULL;
+    }
     for (uint32_t i = 0; lane->plans != NULL && i < lane->n_plans; i++) {
         cached_plan_release(&lane->plans[i]);
     }
@@ -74,6 +80,7 @@ void vt_native_lane_close(void *engine, void *context)
     }
     vt_volume_free(lane->volume);
     vt_pool_free(lane->pool);
+    (void)pthread_mutex_destroy(&lane->busy);
     vt_free(lane);
 }
 
@@ -117,6 +124,10 @@ enum vt_status vt_native_lane_open(void *context, uint32_t index, struct vt_erro
     if (lane == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for lane %u", index);
     }
+    if (pthread_mutex_init(&lane->busy, NULL) != 0) {
+        vt_free(lane);
+        return vt_error_set(err, VT_ERR_SYSTEM, "a mutex could not be made");
+    }
     lane->engine = engine;
     for (uint32_t g = 0; g < engine->models.n; g++) {
         uint32_t n = engine->models.items[g].signature.n_outputs;
@@ -143,6 +154,9 @@ enum vt_status vt_native_lane_open(void *context, uint32_t index, struct vt_erro
     if (status != VT_OK) {
         vt_native_lane_close(engine, lane);
         return status;
+    }
+    if (index == 0) {
+        engine->shown_lane = lane;
     }
     *ret_lane = lane;
     return VT_OK;
@@ -343,24 +357,18 @@ static enum vt_status compute_volume(struct lane *lane, struct slot *slot, struc
                                  event->n_outputs);
         }
         if (status == VT_OK) {
+            cached->runs++;
             status = vt_volume_blend(lane->volume, run, cached->outputs, &slot->error);
         }
     }
     return status;
 }
 
-static enum vt_status compute(struct lane *lane, struct slot *slot, struct vt_event *event)
+static enum vt_status compute_plain(struct lane *lane, struct slot *slot, struct vt_event *event)
 {
     const struct vt_request *request = &slot->request;
     struct cached_plan *cached = NULL;
-    slot->error.status = VT_OK;
-    enum vt_status status = check_cancelled(slot);
-    if (status == VT_OK && is_volume(lane, request)) {
-        return compute_volume(lane, slot, event);
-    }
-    if (status == VT_OK) {
-        status = plan_for(lane, request, &slot->error, &cached);
-    }
+    enum vt_status status = plan_for(lane, request, &slot->error, &cached);
     if (status != VT_OK) {
         return status;
     }
@@ -368,8 +376,23 @@ static enum vt_status compute(struct lane *lane, struct slot *slot, struct vt_ev
     event->start_ns = vt_now_ns(); /* a plan made just now is not part of the computation */
     status = vt_plan_run(cached->plan, request->inputs, request->n_inputs, &slot->error,
                          cached->outputs, n_outputs);
+    cached->runs++;
     event->outputs = cached->outputs;
     event->n_outputs = n_outputs;
+    return status;
+}
+
+static enum vt_status compute(struct lane *lane, struct slot *slot, struct vt_event *event)
+{
+    slot->error.status = VT_OK;
+    enum vt_status status = check_cancelled(slot);
+    if (status != VT_OK) {
+        return status;
+    }
+    (void)pthread_mutex_lock(&lane->busy);
+    status = is_volume(lane, &slot->request) ? compute_volume(lane, slot, event)
+                                             : compute_plain(lane, slot, event);
+    (void)pthread_mutex_unlock(&lane->busy);
     return status;
 }
 
@@ -456,4 +479,48 @@ struct vt_plan *vt_native_lane_plan(void *context)
 {
     struct lane *lane = context;
     return lane->last < lane->n_plans ? lane->plans[lane->last].plan : NULL;
+}
+
+/* Samples so far: what most of the time went into. */
+static double work_of(const struct cached_plan *cached)
+{
+    const struct vt_tensor *first = cached->n_inputs > 0 ? &cached->inputs[0] : NULL;
+    const double samples = first != NULL && first->rank > 0 ? (double)first->dim[0] : 1;
+    return (double)cached->runs * (samples > 0 ? samples : 1);
+}
+
+struct step_visitor {
+    const struct vt_model *model;
+    void (*visit)(void *ctx, const struct vt_model *model, const struct vt_step_profile *step);
+    void *ctx;
+};
+
+static void show_step(void *ctx, const struct vt_step_profile *step)
+{
+    const struct step_visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, visitor->model, step);
+}
+
+bool vt_native_each_step(void *context,
+                         void (*visit)(void *ctx, const struct vt_model *model,
+                                       const struct vt_step_profile *step),
+                         void *ctx)
+{
+    struct vt_native_engine *engine = context;
+    struct lane *lane = engine->shown_lane;
+    const struct cached_plan *most = NULL;
+    if (lane == NULL || pthread_mutex_trylock(&lane->busy) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < lane->n_plans; i++) {
+        if (most == NULL || work_of(&lane->plans[i]) > work_of(most)) {
+            most = &lane->plans[i];
+        }
+    }
+    if (most != NULL) {
+        struct step_visitor visitor = {engine->models.items[most->graph].model, visit, ctx};
+        vt_plan_each_step(most->plan, show_step, &visitor);
+    }
+    (void)pthread_mutex_unlock(&lane->busy);
+    return most != NULL;
 }

@@ -41,6 +41,7 @@ struct vt_native_engine {
     struct vt_tuning *tuning;       /* NULL: rules decide */
     struct vt_plan_file *plan_file; /* NULL: none */
     void *first_lane;               /* opened with the engine, until somebody opens lane 0 */
+    void *shown_lane;               /* lane 0 while it is open */
     uint32_t threads, lanes;
     uint32_t max_batch;
     struct vt_plan_options plan_options;
@@ -80,5 +81,12 @@ enum vt_status vt_native_lane_prepare(void *lane, uint32_t graph, const struct v
 /* The plan of the lane's last request, to be profiled between requests; NULL before the first.
  * Borrowed: other shapes may take its place. */
 struct vt_plan *vt_native_lane_plan(void *lane);
+
+/* Shows the steps of lane 0's plan that computed most samples. False when there is none, or the
+ * lane computes at the moment. No lane is opened or closed meanwhile. */
+bool vt_native_each_step(void *engine,
+                         void (*visit)(void *ctx, const struct vt_model *model,
+                                       const struct vt_step_profile *step),
+                         void *ctx);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/topology.h"
 #include "engine/native/native.h"
 #include "run/job_part.h"
+#include "run/layers.h"
 #include "run/profile/peak.h"
 #include "run/save.h"
 #include "run/session.h"
@@ -276,26 +277,6 @@ static void look(struct profiling *p, const struct vt_plan *plan, uint64_t run)
     }
 }
 
-static void name_layer(const struct vt_model *model, const struct vt_step_profile *step,
-                       struct vt_profile_layer *layer)
-{
-    const struct vt_node *node = step->node;
-    const char *name = node->name;
-
-    for (uint32_t i = 0; name[0] == '\0' && i < node->n_outputs; i++) {
-        name = node->outputs[i] != VT_NO_VALUE ? vt_model_values(model)[node->outputs[i]].name : "";
-    }
-    /* What a pass put in, a reordering of memory, has no place in the model. */
-    (void)snprintf(layer->node, sizeof layer->node, "%s", name[0] != '\0' ? name : node->op);
-    (void)snprintf(layer->op, sizeof layer->op, "%.32s%s%s%s%s%s", node->op,
-                   step->bias ? "+Bias" : "", step->affine ? "+Norm" : "",
-                   step->residual ? "+Add" : "", step->activation != NULL ? "+" : "",
-                   step->activation != NULL ? step->activation : "");
-    (void)snprintf(layer->kernel, sizeof layer->kernel, "%s", step->kernel);
-    layer->tuned = step->tuned;
-    (void)snprintf(layer->shape, sizeof layer->shape, "%s", step->shape);
-}
-
 static void sum_up(struct profiling *p, const struct vt_plan *plan, uint64_t runs)
 {
     struct vt_profile *profile = &p->profile;
@@ -308,7 +289,7 @@ static void sum_up(struct profiling *p, const struct vt_plan *plan, uint64_t run
             continue;
         }
         struct vt_profile_layer *layer = &profile->layers[kept++];
-        name_layer(p->session.model, &step, layer);
+        vt_layer_describe(p->session.model, &step, layer);
         layer->position = i;
         layer->calls = step.calls / runs;
         layer->flops = step.flops / (double)runs;
