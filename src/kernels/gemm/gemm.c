@@ -7,6 +7,7 @@
 #include "kernels/gemm/kernels.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/skinny.h"
+#include "kernels/gemm16/gemm16.h"
 
 /* Work items a thread should get, so that drawing them evens out a slow core. */
 #define ITEMS_PER_THREAD 4
@@ -240,6 +241,9 @@ size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads)
     if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
         return 0;
     }
+    if (gemm->bf16 != NULL) {
+        return vt_gemm16_workspace_bytes(gemm, threads);
+    }
     if (vt_gemm_is_skinny(gemm)) {
         return vt_gemm_skinny_workspace_bytes(gemm, threads);
     }
@@ -436,6 +440,10 @@ void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspa
 {
     struct job job = {.gemm = gemm, .workspace = workspace};
     if (gemm->m == 0 || gemm->n == 0 || gemm->batches == 0) {
+        return;
+    }
+    if (gemm->bf16 != NULL) {
+        vt_gemm16_run(gemm, pool, workspace);
         return;
     }
     if (vt_gemm_is_skinny(gemm)) {

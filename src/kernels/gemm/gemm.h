@@ -104,6 +104,8 @@ const struct vt_gemm_kernel *vt_gemm_kernel_find(uint32_t features);
 void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func func,
                          const struct vt_gemm_tile *tile, uint32_t rows, uint32_t cols);
 
+struct vt_gemm16_kernel;
+
 /* A factor in memory: element (i, j) is at data[i * row_stride + j * col_stride]. */
 struct vt_gemm_matrix {
     const float *data;
@@ -152,6 +154,8 @@ struct vt_gemm {
     vt_gemm_locate_func locate;
     const void *ctx; /* of both functions */
     struct vt_gemm_finish finish;
+    /* Factors are rounded to bfloat16 (kernels/gemm16/gemm16.h), B is packed so; NULL: fp32. */
+    const struct vt_gemm16_kernel *bf16;
 };
 
 /* Scratch that vt_gemm_run needs with that many threads; aligned to 64 bytes. */
