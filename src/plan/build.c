@@ -251,6 +251,7 @@ static enum vt_status build_op(struct vt_builder *builder, struct vt_step *step)
                                        .affine = &step->affine,
                                        .channels_last = step->channels_last,
                                        .order = &step->order,
+                                       .precision = plan->precision,
                                        .inputs = step->input_tensors,
                                        .n_inputs = step->n_inputs,
                                        .outputs = step->output_tensors,

@@ -160,6 +160,7 @@ struct vt_plan {
     struct vt_weights *weights;
     struct vt_pool *pool;
     struct vt_tuning *tuning; /* NULL: rules decide */
+    enum vt_precision precision;
     bool check_only;
     struct vt_arena memory; /* everything but the values */
     struct vt_program *program;

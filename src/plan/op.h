@@ -63,6 +63,7 @@ struct vt_op_context {
     uint32_t n_outputs;
     void *state;     /* state_bytes, zeroed before the first prepare(), kept between calls */
     void *workspace; /* run(): what prepare() asked for, aligned; contents undefined */
+    enum vt_precision precision;
     char kernel[32]; /* prepare() may say which kernel it chose, for people */
     /* For prepare(), where it has a choice (vt_tuning_choose); NULL: by rule. */
     struct vt_tuning *tuning;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/quote.h"
+#include "base/topology.h"
+#include "kernels/gemm16/gemm16.h"
 #include "plan/internal.h"
 
 /* --- making
@@ -210,6 +212,23 @@ static enum vt_status build(struct vt_builder *builder, const struct vt_tensor *
     return status == VT_OK ? set_outputs(builder) : status;
 }
 
+const char *vt_precision_name(enum vt_precision precision)
+{
+    static const char *const names[VT_PRECISION_COUNT] = {"fp32", "fp16w", "bf16"};
+    return names[precision];
+}
+
+enum vt_status vt_precision_check(enum vt_precision precision, struct vt_error *err)
+{
+    if (precision == VT_PRECISION_BF16 && vt_gemm16_kernel_find(vt_topology()->features) == NULL) {
+        return vt_error_set(err, VT_ERR_UNSUPPORTED,
+                            "precision bf16 needs AVX512-BF16 or AMX-BF16, which %s has not; fp32, "
+                            "fp16w and int8 run here",
+                            vt_topology_isa());
+    }
+    return VT_OK;
+}
+
 enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weights,
                            struct vt_pool *pool, const struct vt_tensor *inputs, uint32_t n_inputs,
                            const struct vt_plan_options *options, struct vt_error *err,
@@ -228,6 +247,7 @@ enum vt_status vt_plan_new(const struct vt_model *model, struct vt_weights *weig
     if (options != NULL) {
         plan->tuning = options->tuning;
         plan->check_only = options->check_only;
+        plan->precision = options->precision;
     }
     plan->workspace.grows = true;
     struct vt_builder builder = {.plan = plan, .err = err != NULL ? err : &own};

@@ -59,7 +59,27 @@ struct vt_pass_report {
     uint32_t changes;
 };
 
+/*
+ * How weights are kept and products computed; everything else is fp32 in any case. Values between
+ * layers are float32 with all of them.
+ *
+ *   fp32   as the model has them
+ *   fp16w  weights of products and of recurrent layers are kept as float16, which is read in half
+ *          the time; arithmetic is fp32. Weights with a number beyond float16 stay fp32
+ *   bf16   factors of products, convolutions and attention are rounded to bfloat16, sums are fp32
+ */
+enum vt_precision {
+    VT_PRECISION_FP32,
+    VT_PRECISION_FP16W,
+    VT_PRECISION_BF16,
+    VT_PRECISION_COUNT,
+};
+const char *vt_precision_name(enum vt_precision precision);
+/* VT_ERR_UNSUPPORTED where this processor has no instructions for it: says which would do. */
+enum vt_status vt_precision_check(enum vt_precision precision, struct vt_error *err);
+
 struct vt_plan_options {
+    enum vt_precision precision;
     uint64_t without; /* passes to leave out: bit i is pass i */
     /* Which kernels are fast here; NULL: rules decide. It outlives the plan. */
     struct vt_tuning *tuning;

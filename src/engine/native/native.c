@@ -11,10 +11,24 @@
 #include "base/topology.h"
 #include "engine/settings.h"
 
-static const char *const setting_keys[] = {"affinity",   "blend",  "overlap",     "passes",
-                                           "plan",       "plans",  "spin-us",     "tune",
-                                           "tune-cache", "window", "window-batch"};
+static const char *const setting_keys[] = {"affinity", "blend",      "overlap",   "passes",
+                                           "plan",     "plans",      "precision", "spin-us",
+                                           "tune",     "tune-cache", "window",    "window-batch"};
 #define N_SETTINGS (sizeof(setting_keys) / sizeof(setting_keys[0]))
+
+static enum vt_status read_precision(struct vt_native_engine *engine,
+                                     const struct vt_engine_config *config, struct vt_error *err)
+{
+    const char *names[VT_PRECISION_COUNT];
+    size_t chosen = VT_PRECISION_FP32;
+    for (int i = 0; i < VT_PRECISION_COUNT; i++) {
+        names[i] = vt_precision_name((enum vt_precision)i);
+    }
+    enum vt_status status = vt_engine_setting_choice(config, "precision", names, VT_PRECISION_COUNT,
+                                                     chosen, err, &chosen);
+    engine->plan_options.precision = (enum vt_precision)chosen;
+    return status == VT_OK ? vt_precision_check(engine->plan_options.precision, err) : status;
+}
 
 static enum vt_status read_settings(struct vt_native_engine *engine,
                                     const struct vt_engine_config *config, struct vt_error *err)
@@ -30,6 +44,9 @@ static enum vt_status read_settings(struct vt_native_engine *engine,
     }
     if (status == VT_OK) {
         status = vt_engine_setting_int(config, "spin-us", 50, 0, 10000, err, &spin_us);
+    }
+    if (status == VT_OK) {
+        status = read_precision(engine, config, err);
     }
     if (status == VT_OK) {
         status = vt_plan_passes_read(vt_engine_setting_text(config, "passes", "all"), err,
@@ -63,7 +80,8 @@ static enum vt_status try_plan(struct vt_native_engine *engine, uint32_t graph, 
                                struct vt_tensor *inputs, struct vt_error *err)
 {
     struct vt_engine_model *item = &engine->models.items[graph];
-    const struct vt_plan_options options = {.check_only = true};
+    const struct vt_plan_options options = {.check_only = true,
+                                            .precision = engine->plan_options.precision};
     struct vt_plan *plan = NULL;
     if (!vt_native_inputs(engine, graph, batch, inputs)) {
         return VT_OK; /* the first request will tell */
@@ -295,7 +313,8 @@ static void describe(const struct vt_native_engine *engine, char *text, size_t s
         vt_weights_stats(engine->weights[0], &weights);
         vt_plan_file_info(engine->plan_file, &plan);
     }
-    int n = snprintf(text, size, "native fp32 on %s, %u thread%s", vt_topology_isa(),
+    int n = snprintf(text, size, "native %s on %s, %u thread%s",
+                     vt_precision_name(engine->plan_options.precision), vt_topology_isa(),
                      engine->threads, engine->threads == 1 ? "" : "s");
     size_t used = n > 0 && (size_t)n < size ? (size_t)n : size - 1;
     if (engine->windows.axes > 0) {
@@ -329,7 +348,8 @@ static enum vt_status native_caps(void *context, struct vt_error *err,
     ret_caps->best_lanes = 0;
     ret_caps->max_in_flight = VT_NATIVE_IN_FLIGHT;
     ret_caps->uses_cpu = true;
-    snprintf(ret_caps->precision, sizeof(ret_caps->precision), "fp32");
+    snprintf(ret_caps->precision, sizeof(ret_caps->precision), "%s",
+             vt_precision_name(engine->plan_options.precision));
     describe(engine, ret_caps->description, sizeof(ret_caps->description));
     return VT_OK;
 }

@@ -13,6 +13,8 @@
  *               '-' before it (all but these); for finding out which one a result depends on
  *   plan        a file that `vatio plan` made for the model: its answers and its packed weights
  *   plans       plans that a lane keeps at most, 1 to 256 (default 32)
+ *   precision   fp32 (default), fp16w (weights kept as float16, arithmetic in fp32) or bf16
+ * (factors of products rounded to bfloat16, sums in fp32; refused where the processor cannot)
  *   spin-us     how long an idle worker spins before it sleeps, 0 to 10000 (default 50)
  *   tune        how kernels are chosen where there are several. off: by rule; cached (default): as
  *               was measured on this machine before, else by rule; measure: what is not known yet

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/conv/ways.h"
+#include "kernels/gemm16/gemm16.h"
 
 static const struct vt_conv_way *const ways[] = {
     &vt_conv_way_scatter,
@@ -15,6 +16,7 @@ static const struct vt_conv_way *const ways[] = {
     /* Channels last. */
     &vt_conv_way_upsample,
     &vt_conv_way_depthwise_last,
+    &vt_conv_way_rows16,
     &vt_conv_way_lines,
     &vt_conv_way_winograd,
     &vt_conv_way_direct_last,
@@ -101,7 +103,10 @@ void vt_conv_init_as(struct vt_conv *conv, uint32_t features, const struct vt_co
 
 void vt_conv_kernel_name(const struct vt_conv *conv, char *text, size_t size)
 {
-    if (conv->way->tiled) {
+    if (conv->way == &vt_conv_way_rows16) {
+        (void)snprintf(text, size, "%s %s", conv->way->name,
+                       vt_gemm16_kernel_find(conv->features)->name);
+    } else if (conv->way->tiled) {
         (void)snprintf(text, size, "%s %ux%u", conv->way->name, conv->gemm->mr, conv->gemm->nr);
     } else if (conv->tile > 0) {
         (void)snprintf(text, size, "%s %lld", conv->way->name, (long long)conv->tile);

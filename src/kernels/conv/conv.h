@@ -26,6 +26,7 @@ struct vt_conv {
     int64_t pad[VT_CONV_DIMS]; /* before; what lies behind follows from `out` */
     bool transposed; /* `in` is what the operator reads; stride and pad are those of its output */
     bool channels_last; /* of input, residual and output */
+    bool bf16;          /* input and weights may be rounded to bfloat16 */
     struct vt_gemm_finish finish;
     /* Chosen by vt_conv_init. */
     const struct vt_conv_way *way;

@@ -157,8 +157,8 @@ static void locate(const void *ctx, int64_t batch, struct vt_gemm_place *ret)
     ret->residual = p->data->residual != NULL ? p->data->residual + offset : NULL;
 }
 
-static void product_init(struct vt_gemm *gemm, const struct vt_conv *conv,
-                         const struct vt_conv_product *product)
+void vt_conv_rows_product(struct vt_gemm *gemm, const struct vt_conv *conv,
+                          const struct vt_conv_product *product)
 {
     *gemm = (struct vt_gemm){.kernel = conv->gemm,
                              .m = conv->batch * conv_volume(conv->out),
@@ -188,14 +188,6 @@ static void init(struct vt_conv *conv)
     conv->group_floats = (int64_t)floats;
 }
 
-/* Where the weight of (input channel, output channel, tap) of a group stands. */
-static int64_t weight_at(const struct vt_conv *conv, int64_t c, int64_t o, int64_t tap)
-{
-    const int64_t ins = conv->in_channels / conv->groups, outs = conv->out_channels / conv->groups;
-    const int64_t pair = conv->transposed ? c * outs + o : o * ins + c;
-    return pair * conv_volume(conv->kernel) + tap;
-}
-
 static void pack(const struct vt_conv *conv, const float *weights, const float *channel_scale,
                  float *ret_packed)
 {
@@ -212,7 +204,7 @@ static void pack(const struct vt_conv *conv, const float *weights, const float *
                 const float scale =
                     channel_scale != NULL && o < outs ? channel_scale[g * outs + o] : 1.0f;
                 row[o / nr * nr * kc + o % nr] =
-                    o < outs ? group[weight_at(conv, k % ins, o, k / ins)] * scale : 0.0f;
+                    o < outs ? group[conv_weight_at(conv, k % ins, o, k / ins)] * scale : 0.0f;
             }
         }
     }
@@ -221,7 +213,7 @@ static void pack(const struct vt_conv *conv, const float *weights, const float *
 static size_t workspace_bytes(const struct vt_conv *conv, uint32_t threads)
 {
     struct vt_gemm gemm;
-    product_init(&gemm, conv, NULL);
+    vt_conv_rows_product(&gemm, conv, NULL);
     return vt_gemm_workspace_bytes(&gemm, threads);
 }
 
@@ -230,7 +222,7 @@ static void run(const struct vt_conv *conv, const struct vt_conv_data *data, str
 {
     const struct vt_conv_product product = {conv, data};
     struct vt_gemm gemm;
-    product_init(&gemm, conv, &product);
+    vt_conv_rows_product(&gemm, conv, &product);
     vt_gemm_run(&gemm, pool, workspace);
 }
 

@@ -45,6 +45,7 @@ extern const struct vt_conv_way vt_conv_way_winograd;
 extern const struct vt_conv_way vt_conv_way_upsample;
 extern const struct vt_conv_way vt_conv_way_depthwise_last;
 extern const struct vt_conv_way vt_conv_way_direct_last;
+extern const struct vt_conv_way vt_conv_way_rows16;
 extern const struct vt_conv_way vt_conv_way_rows;
 
 static inline int64_t conv_volume(const int64_t dim[VT_CONV_DIMS])
@@ -77,6 +78,18 @@ size_t vt_conv_columns_workspace_bytes(const struct vt_conv *conv, uint32_t thre
                                        vt_gemm_pack_func pack);
 void vt_conv_columns_run(const struct vt_conv *conv, const struct vt_conv_data *data,
                          struct vt_pool *pool, void *workspace, vt_gemm_pack_func pack);
+
+/* The product over rows of a channels-last image (rows.c), a group each of its batch. */
+void vt_conv_rows_product(struct vt_gemm *gemm, const struct vt_conv *conv,
+                          const struct vt_conv_product *product);
+
+/* Where the weight of (input channel, output channel, tap) of a group stands. */
+static inline int64_t conv_weight_at(const struct vt_conv *conv, int64_t c, int64_t o, int64_t tap)
+{
+    const int64_t ins = conv->in_channels / conv->groups, outs = conv->out_channels / conv->groups;
+    const int64_t pair = conv->transposed ? c * outs + o : o * ins + c;
+    return pair * conv_volume(conv->kernel) + tap;
+}
 
 /* Packs patches of a channels-first image: a vt_gemm_pack_func's work, for one group. */
 void vt_conv_pack_patches(const struct vt_conv *conv, const float *image, uint32_t nr, int64_t k0,

@@ -130,6 +130,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, bool transposed, size_t
     memset(conv, 0, sizeof(*conv));
     conv->transposed = transposed;
     conv->channels_last = ctx->channels_last;
+    conv->bf16 = ctx->precision == VT_PRECISION_BF16;
     conv->batch = window.batch;
     conv->groups = vt_node_int(ctx->node, "group", 1);
     conv->in_channels = window.channels;

@@ -88,17 +88,17 @@ static void end(void *ctx)
 static void write_key(const struct vt_conv *c, char *key, size_t size)
 {
     (void)snprintf(key, size,
-                   "%s %s n%lld c%lld>%lld g%lld i%lldx%lldx%lld o%lldx%lldx%lld k%lldx%lldx%lld "
+                   "%s %s%s n%lld c%lld>%lld g%lld i%lldx%lldx%lld o%lldx%lldx%lld k%lldx%lldx%lld "
                    "s%lldx%lldx%lld d%lldx%lldx%lld p%lldx%lldx%lld",
                    c->transposed ? "deconv" : "conv", c->channels_last ? "last" : "first",
-                   (long long)c->batch, (long long)c->in_channels, (long long)c->out_channels,
-                   (long long)c->groups, (long long)c->in[0], (long long)c->in[1],
-                   (long long)c->in[2], (long long)c->out[0], (long long)c->out[1],
-                   (long long)c->out[2], (long long)c->kernel[0], (long long)c->kernel[1],
-                   (long long)c->kernel[2], (long long)c->stride[0], (long long)c->stride[1],
-                   (long long)c->stride[2], (long long)c->dilation[0], (long long)c->dilation[1],
-                   (long long)c->dilation[2], (long long)c->pad[0], (long long)c->pad[1],
-                   (long long)c->pad[2]);
+                   c->bf16 ? " bf16" : "", (long long)c->batch, (long long)c->in_channels,
+                   (long long)c->out_channels, (long long)c->groups, (long long)c->in[0],
+                   (long long)c->in[1], (long long)c->in[2], (long long)c->out[0],
+                   (long long)c->out[1], (long long)c->out[2], (long long)c->kernel[0],
+                   (long long)c->kernel[1], (long long)c->kernel[2], (long long)c->stride[0],
+                   (long long)c->stride[1], (long long)c->stride[2], (long long)c->dilation[0],
+                   (long long)c->dilation[1], (long long)c->dilation[2], (long long)c->pad[0],
+                   (long long)c->pad[1], (long long)c->pad[2]);
 }
 
 void vt_conv_choose(struct vt_op_context *ctx, struct vt_conv *conv)

@@ -4,6 +4,7 @@
 #include "base/topology.h"
 #include "kernels/finish.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm16/gemm16.h"
 #include "plan/ops/matmul_plain.h"
 
 #define BATCH_DIMS VT_RANK_MAX
@@ -57,14 +58,59 @@ static void pack_b(void *context, void *ret_packed)
     vt_gemm_pack_b(s->gemm.kernel, s->gemm.k, s->gemm.n, &b, ret_packed);
 }
 
+static void pack_b16(void *context, void *ret_packed)
+{
+    const struct vt_op_context *ctx = context;
+    const struct state *s = ctx->state;
+    const struct vt_gemm_matrix b = {ctx->inputs[1]->data, s->gemm.b_row_stride,
+                                     s->gemm.b_col_stride};
+    vt_gemm16_pack_b(s->gemm.k, s->gemm.n, &b, ret_packed);
+}
+
+static enum vt_status pack_as(struct vt_op_context *ctx, const char *kind, size_t bytes,
+                              vt_pack_func pack)
+{
+    struct state *s = ctx->state;
+    const uint64_t variant = vt_op_hash(VT_OP_HASH_START, &s->gemm.b_row_stride, sizeof(int64_t));
+    s->packed_b =
+        vt_weights_pack(ctx->weights, ctx->inputs[1]->data, kind, variant, bytes, pack, ctx);
+    if (s->packed_b == NULL) {
+        return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights", bytes);
+    }
+    return VT_OK;
+}
+
+/* Decides about bfloat16; B, where it is to be packed, is packed so. */
+static enum vt_status choose_bf16(struct vt_op_context *ctx)
+{
+    struct state *s = ctx->state;
+    size_t bytes = 0;
+    s->gemm.bf16 = NULL;
+    if (ctx->precision != VT_PRECISION_BF16 || !vt_gemm16_pays(&s->gemm)) {
+        return VT_OK;
+    }
+    if (s->gemm.b_packed) {
+        if (!vt_gemm16_packed_b_size(s->gemm.k, s->gemm.n, &bytes)) {
+            return vt_op_fail(ctx, VT_ERR_LIMIT, "the second matrix is too large to pack");
+        }
+        const enum vt_status status = pack_as(ctx, "gemm.bf16", bytes, pack_b16);
+        if (status != VT_OK) {
+            return status;
+        }
+    }
+    s->gemm.bf16 = vt_gemm16_kernel_find(vt_topology()->features);
+    return VT_OK;
+}
+
 static enum vt_status pack_constant_b(struct vt_op_context *ctx)
 {
     struct state *s = ctx->state;
     size_t floats;
     s->packed_b = NULL;
-    s->gemm.b_packed = false;
-    if (ctx->inputs[1]->data == NULL) {
-        return VT_OK;
+    s->gemm.b_packed = s->batch_rank == 0 && ctx->inputs[1]->data != NULL;
+    const enum vt_status status = choose_bf16(ctx);
+    if (status != VT_OK || s->gemm.bf16 != NULL || !s->gemm.b_packed) {
+        return status;
     }
     uint64_t variant = vt_op_hash(VT_OP_HASH_START, &s->gemm.kernel->nr, sizeof(uint32_t));
     variant = vt_op_hash(variant, &s->gemm.b_row_stride, sizeof(int64_t));
@@ -78,7 +124,6 @@ static enum vt_status pack_constant_b(struct vt_op_context *ctx)
         return vt_op_fail(ctx, VT_ERR_MEMORY, "no memory for %zu bytes of packed weights",
                           floats * sizeof(float));
     }
-    s->gemm.b_packed = true;
     return VT_OK;
 }
 
@@ -142,6 +187,11 @@ static void read_batch(struct state *s, const struct factor *a, const struct fac
 static void name_kernel(struct vt_op_context *ctx)
 {
     const struct vt_gemm *gemm = &((const struct state *)ctx->state)->gemm;
+    if (gemm->bf16 != NULL) {
+        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm bf16 %s%s", gemm->bf16->name,
+                       gemm->b_packed ? ", packed" : "");
+        return;
+    }
     (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm %ux%u%s", gemm->kernel->mr,
                    gemm->kernel->nr, gemm->b_packed ? ", packed" : "");
 }
@@ -187,11 +237,9 @@ static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_work
     g->b_col_stride = second.step[second.rank - 1];
     g->locate = locate;
     set_finish(s, ctx->epilogue);
-    if (s->batch_rank == 0) {
-        status = pack_constant_b(ctx);
-        if (status != VT_OK) {
-            return status;
-        }
+    status = pack_constant_b(ctx);
+    if (status != VT_OK) {
+        return status;
     }
     ctx->over_residual = vt_gemm_over_residual(g);
     name_kernel(ctx);
