@@ -8,6 +8,8 @@
 /* What a group has at least: below, half-empty tiles cost more than they save. */
 #define LEAST_COLUMNS 16
 #define LEAST_STEPS   24
+/* First layers have a way of their own, whose patches are not copied. */
+#define LEAST_CHANNELS 8
 
 static int64_t group_outs(const struct vt_conv *conv)
 {
@@ -21,7 +23,8 @@ static bool can(const struct vt_conv *conv)
 
 static bool fits(const struct vt_conv *conv)
 {
-    return can(conv) && group_outs(conv) >= LEAST_COLUMNS && conv_depth(conv) >= LEAST_STEPS;
+    return can(conv) && group_outs(conv) >= LEAST_COLUMNS && conv_depth(conv) >= LEAST_STEPS &&
+           conv->in_channels / conv->groups >= LEAST_CHANNELS;
 }
 
 static void init(struct vt_conv *conv)

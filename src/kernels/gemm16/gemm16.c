@@ -23,7 +23,11 @@
 #define ITEMS_PER_THREAD 4
 #define CACHE_LINE       64
 /* Rows that are made in float32 before they are narrowed. */
-#define CHUNK_ROWS    8
+#define CHUNK_ROWS 8
+/* Rows of a block: beyond, their sums of one panel would fill the cache. */
+#define ROWS_MOST ((int64_t)1024)
+/* Elements of B up to which it stays in the second-level cache while rows pass. */
+#define B_CACHED      ((int64_t)256 * 1024)
 #define PREFETCH_MOST 16
 
 static const struct vt_gemm16_kernel kernel_portable = {
@@ -148,6 +152,7 @@ static void partition_init(struct partition *p, const struct vt_gemm *gemm, uint
     p->k = vt_gemm16_pad(gemm->k);
     p->stride = p->k + ROW_GAP;
     int64_t rows = (int64_t)(l2 * L2_SHARE) / (p->stride * (int64_t)sizeof(uint16_t));
+    rows = rows > ROWS_MOST ? ROWS_MOST : rows;
     rows = rows < mr ? mr : rows;
     rows = gemm_min(rows / mr * mr, gemm_round_up(gemm->m, mr));
     p->items_m = (gemm->m + rows - 1) / rows;
@@ -166,7 +171,7 @@ static void partition_init(struct partition *p, const struct vt_gemm *gemm, uint
     p->shared_bytes = p->shared ? whole_lines(gemm->batches * p->items_m * block_bytes) : 0;
     p->a_bytes = p->shared ? 0 : whole_lines(block_bytes);
     p->b_bytes = gemm->b_packed ? 0 : whole_lines(p->k * NR * (int64_t)sizeof(uint16_t));
-    p->c_bytes = whole_lines(p->block_m * NR * (int64_t)sizeof(float));
+    p->c_bytes = whole_lines((p->k > KC ? p->block_m : mr) * NR * (int64_t)sizeof(float));
     p->chunk_bytes = gemm->rows_a != NULL || gemm->a_col_stride != 1
                          ? whole_lines(CHUNK_ROWS * p->k * (int64_t)sizeof(float))
                          : 0;
@@ -244,7 +249,14 @@ struct block {
     struct vt_gemm_place place;
     const uint16_t *a;
     int64_t m0, m1;
-    float *sums; /* [rows][NR] */
+    float *sums; /* of a tile; where k is cut, of all rows */
+};
+
+/* A panel of B against the block's rows. */
+struct panel {
+    const uint16_t *b, *next; /* `next` is asked for meanwhile; NULL: nothing */
+    int64_t n;
+    uint32_t cols;
 };
 
 /* Where the next panel is, so many lines each KU steps: while this one is worked on. */
@@ -259,19 +271,20 @@ static void plan_prefetch(const struct block *block, const uint16_t *next,
     tile->prefetch_lines = next != NULL ? (uint32_t)gemm_min(each, PREFETCH_MOST) : 0;
 }
 
-static void finish_panel(const struct block *block, int64_t n, uint32_t cols)
+static void finish_tile(const struct block *block, const struct panel *panel, int64_t m,
+                        uint32_t rows, float *sums)
 {
     const struct vt_gemm *gemm = block->gemm;
     const struct vt_gemm_place *place = &block->place;
-    const int64_t at = block->m0 * gemm->ldc + n;
+    const int64_t at = m * gemm->ldc + panel->n;
     const struct vt_gemm16_finish finish = {
-        .sums = block->sums,
-        .rows = (uint32_t)(block->m1 - block->m0),
-        .cols = cols,
+        .sums = sums,
+        .rows = rows,
+        .cols = panel->cols,
         .c = place->c + at,
         .ldc = gemm->ldc,
-        .row_bias = place->row_bias != NULL ? place->row_bias + block->m0 : NULL,
-        .col_bias = place->col_bias != NULL ? place->col_bias + n : NULL,
+        .row_bias = place->row_bias != NULL ? place->row_bias + m : NULL,
+        .col_bias = place->col_bias != NULL ? place->col_bias + panel->n : NULL,
         .residual = place->residual != NULL ? place->residual + at : NULL,
         .activation = &gemm->finish,
         .activate = gemm->kernel->activate,
@@ -279,29 +292,76 @@ static void finish_panel(const struct block *block, int64_t n, uint32_t cols)
     gemm->bf16->finish(&finish);
 }
 
-static void compute_panel(const struct block *block, const uint16_t *b, const uint16_t *next,
-                          int64_t n, uint32_t cols)
+/* One tile of steps [k0, k0 + tile->k), finished where these are the last ones. */
+static void compute_tile(const struct block *block, const struct panel *panel, int64_t k0,
+                         int64_t m, struct vt_gemm16_tile *tile)
 {
     const struct vt_gemm16_kernel *kernel = block->gemm->bf16;
-    const int64_t mr = kernel->mr, k = block->part->k;
-    struct vt_gemm16_tile tile = {.a_stride = block->part->stride, .cols = cols};
-    plan_prefetch(block, next, &tile);
+    const struct partition *p = block->part;
+    tile->rows = (uint32_t)gemm_min(kernel->mr, block->m1 - m);
+    tile->cols = panel->cols;
+    tile->b = panel->b + k0 * NR;
+    tile->accumulate = k0 > 0;
+    tile->a = block->a + (m - block->m0) * tile->a_stride + k0;
+    tile->sums = block->sums + (p->k > KC ? (m - block->m0) * NR : 0);
+    kernel->sum(tile);
+    if (k0 + tile->k == p->k) {
+        finish_tile(block, panel, m, tile->rows, tile->sums);
+    }
+}
+
+static void compute_panel(const struct block *block, const struct panel *panel)
+{
+    const int64_t mr = block->gemm->bf16->mr, k = block->part->k;
+    struct vt_gemm16_tile tile = {.a_stride = block->part->stride};
+    plan_prefetch(block, panel->next, &tile);
     for (int64_t k0 = 0; k0 < k; k0 += KC) {
         tile.k = gemm_min(KC, k - k0);
-        tile.b = b + k0 * NR;
-        tile.accumulate = k0 > 0;
         for (int64_t m = block->m0; m < block->m1; m += mr) {
-            tile.rows = (uint32_t)gemm_min(mr, block->m1 - m);
-            tile.a = block->a + (m - block->m0) * tile.a_stride + k0;
-            tile.sums = block->sums + (m - block->m0) * NR;
-            kernel->sum(&tile);
+            compute_tile(block, panel, k0, m, &tile);
             if (tile.prefetch != NULL) {
                 tile.prefetch = (const char *)tile.prefetch +
                                 (size_t)(tile.k / KU) * tile.prefetch_lines * CACHE_LINE;
             }
         }
     }
-    finish_panel(block, n, cols);
+}
+
+/* Columns [n0, n1) of a B that the cache holds: row after row of C is written. */
+static void compute_rows(const struct block *block, const uint16_t *b, int64_t n0, int64_t n1)
+{
+    const int64_t mr = block->gemm->bf16->mr, k = block->part->k;
+    struct vt_gemm16_tile tile = {.a_stride = block->part->stride, .k = k};
+    for (int64_t m = block->m0; m < block->m1; m += mr) {
+        for (int64_t n = n0; n < n1; n += NR) {
+            const struct panel panel = {
+                .b = b + n * k, .n = n, .cols = (uint32_t)gemm_min(NR, n1 - n)};
+            compute_tile(block, &panel, 0, m, &tile);
+        }
+    }
+}
+
+static void compute_columns(const struct block *block, int64_t n0, int64_t n1, uint16_t *scratch)
+{
+    const struct vt_gemm *gemm = block->gemm;
+    const int64_t k = block->part->k;
+    const uint16_t *b = (const uint16_t *)(const void *)block->place.b;
+    if (gemm->b_packed && k <= KC && k * (n1 - n0) <= B_CACHED) {
+        compute_rows(block, b, n0, n1);
+        return;
+    }
+    for (int64_t n = n0; n < n1; n += NR) {
+        struct panel panel = {.n = n, .cols = (uint32_t)gemm_min(NR, n1 - n)};
+        if (gemm->b_packed) {
+            panel.b = b + n * k;
+            panel.next = n + NR < n1 ? panel.b + NR * k : NULL;
+        } else {
+            pack_panel(block->place.b + n * gemm->b_col_stride, gemm->b_row_stride,
+                       gemm->b_col_stride, gemm->k, panel.cols, scratch);
+            panel.b = scratch;
+        }
+        compute_panel(block, &panel);
+    }
 }
 
 static void compute_item(const struct job *job, int64_t item, const struct scratch *scratch)
@@ -320,18 +380,8 @@ static void compute_item(const struct job *job, int64_t item, const struct scrat
                     scratch->a);
         block.a = scratch->a;
     }
-    const int64_t n0 = item % p->items_n * p->block_n, n1 = gemm_min(gemm->n, n0 + p->block_n);
-    for (int64_t n = n0; n < n1; n += NR) {
-        const uint32_t cols = (uint32_t)gemm_min(NR, n1 - n);
-        if (gemm->b_packed) {
-            const uint16_t *b = (const uint16_t *)(const void *)block.place.b + n * p->k;
-            compute_panel(&block, b, n + NR < n1 ? b + NR * p->k : NULL, n, cols);
-        } else {
-            pack_panel(block.place.b + n * gemm->b_col_stride, gemm->b_row_stride,
-                       gemm->b_col_stride, gemm->k, cols, scratch->b);
-            compute_panel(&block, scratch->b, NULL, n, cols);
-        }
-    }
+    const int64_t n0 = item % p->items_n * p->block_n;
+    compute_columns(&block, n0, gemm_min(gemm->n, n0 + p->block_n), scratch->b);
 }
 
 static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)

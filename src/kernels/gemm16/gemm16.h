@@ -38,7 +38,7 @@ struct vt_gemm16_tile {
 
 /* Sums, finished into C. */
 struct vt_gemm16_finish {
-    const float *sums; /* [rows][VT_GEMM16_NR] */
+    float *sums; /* [rows][VT_GEMM16_NR]; overwritten */
     uint32_t rows, cols;
     float *c;
     int64_t ldc;
