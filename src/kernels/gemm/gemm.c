@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/topology.h"
+#include "kernels/gemm/half.h"
 #include "kernels/gemm/kernels.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/skinny.h"
@@ -244,6 +245,9 @@ size_t vt_gemm_workspace_bytes(const struct vt_gemm *gemm, uint32_t threads)
     if (gemm->bf16 != NULL) {
         return vt_gemm16_workspace_bytes(gemm, threads);
     }
+    if (gemm->half != NULL) {
+        return 0;
+    }
     if (vt_gemm_is_skinny(gemm)) {
         return vt_gemm_skinny_workspace_bytes(gemm, threads);
     }
@@ -444,6 +448,10 @@ void vt_gemm_run(const struct vt_gemm *gemm, struct vt_pool *pool, void *workspa
     }
     if (gemm->bf16 != NULL) {
         vt_gemm16_run(gemm, pool, workspace);
+        return;
+    }
+    if (gemm->half != NULL) {
+        vt_gemm_half_run(gemm, pool);
         return;
     }
     if (vt_gemm_is_skinny(gemm)) {

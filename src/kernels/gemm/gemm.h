@@ -105,6 +105,7 @@ void vt_gemm_tile_narrow(const struct vt_gemm_kernel *kernel, vt_gemm_tile_func 
                          const struct vt_gemm_tile *tile, uint32_t rows, uint32_t cols);
 
 struct vt_gemm16_kernel;
+struct vt_gemm_half_tile;
 
 /* A factor in memory: element (i, j) is at data[i * row_stride + j * col_stride]. */
 struct vt_gemm_matrix {
@@ -156,6 +157,8 @@ struct vt_gemm {
     struct vt_gemm_finish finish;
     /* Factors are rounded to bfloat16 (kernels/gemm16/gemm16.h), B is packed so; NULL: fp32. */
     const struct vt_gemm16_kernel *bf16;
+    /* B is kept as float16 (kernels/gemm/half.h); NULL: it is not. */
+    void (*half)(const struct vt_gemm_half_tile *tile);
 };
 
 /* Scratch that vt_gemm_run needs with that many threads; aligned to 64 bytes. */

@@ -4,6 +4,7 @@
 #include "base/topology.h"
 #include "kernels/finish.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/half.h"
 #include "kernels/gemm16/gemm16.h"
 #include "plan/ops/matmul_plain.h"
 
@@ -12,6 +13,7 @@
 struct state {
     struct vt_gemm gemm;
     const float *packed_b; /* NULL: B is packed by each run */
+    bool beyond_half;      /* B has numbers that float16 has not */
     /* The batch of MatMul: extents, and how far a step goes in each factor (0: broadcast). */
     uint32_t batch_rank;
     int64_t batch_dim[BATCH_DIMS], a_step[BATCH_DIMS], b_step[BATCH_DIMS];
@@ -80,6 +82,36 @@ static enum vt_status pack_as(struct vt_op_context *ctx, const char *kind, size_
     return VT_OK;
 }
 
+static void pack_half(void *context, void *ret_packed)
+{
+    const struct vt_op_context *ctx = context;
+    const struct state *s = ctx->state;
+    const struct vt_gemm_matrix b = {ctx->inputs[1]->data, s->gemm.b_row_stride,
+                                     s->gemm.b_col_stride};
+    vt_gemm_half_pack(s->gemm.k, s->gemm.n, &b, ret_packed);
+}
+
+/* Decides about float16 for weights. */
+static enum vt_status choose_half(struct vt_op_context *ctx)
+{
+    struct state *s = ctx->state;
+    size_t bytes = 0;
+    s->gemm.half = NULL;
+    s->beyond_half = false;
+    if (ctx->precision != VT_PRECISION_FP16W || !vt_gemm_half_pays(&s->gemm)) {
+        return VT_OK;
+    }
+    s->beyond_half = !vt_gemm_half_holds(ctx->inputs[1]->data, s->gemm.k * s->gemm.n);
+    if (s->beyond_half) {
+        return VT_OK;
+    }
+    if (!vt_gemm_half_size(s->gemm.k, s->gemm.n, &bytes)) {
+        return vt_op_fail(ctx, VT_ERR_LIMIT, "the second matrix is too large to pack");
+    }
+    s->gemm.half = vt_gemm_half_find(vt_topology()->features);
+    return pack_as(ctx, "gemm.f16", bytes, pack_half);
+}
+
 /* Decides about bfloat16; B, where it is to be packed, is packed so. */
 static enum vt_status choose_bf16(struct vt_op_context *ctx)
 {
@@ -108,8 +140,11 @@ static enum vt_status pack_constant_b(struct vt_op_context *ctx)
     size_t floats;
     s->packed_b = NULL;
     s->gemm.b_packed = s->batch_rank == 0 && ctx->inputs[1]->data != NULL;
-    const enum vt_status status = choose_bf16(ctx);
-    if (status != VT_OK || s->gemm.bf16 != NULL || !s->gemm.b_packed) {
+    enum vt_status status = choose_bf16(ctx);
+    if (status == VT_OK) {
+        status = choose_half(ctx);
+    }
+    if (status != VT_OK || s->packed_b != NULL || s->gemm.bf16 != NULL || !s->gemm.b_packed) {
         return status;
     }
     uint64_t variant = vt_op_hash(VT_OP_HASH_START, &s->gemm.kernel->nr, sizeof(uint32_t));
@@ -186,14 +221,20 @@ static void read_batch(struct state *s, const struct factor *a, const struct fac
 /* "gemm 14x32, packed": the micro-kernel's tile, and whether B was packed once for all runs. */
 static void name_kernel(struct vt_op_context *ctx)
 {
-    const struct vt_gemm *gemm = &((const struct state *)ctx->state)->gemm;
+    const struct state *state = ctx->state;
+    const struct vt_gemm *gemm = &state->gemm;
     if (gemm->bf16 != NULL) {
         (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm bf16 %s%s", gemm->bf16->name,
                        gemm->b_packed ? ", packed" : "");
         return;
     }
-    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm %ux%u%s", gemm->kernel->mr,
-                   gemm->kernel->nr, gemm->b_packed ? ", packed" : "");
+    if (gemm->half != NULL) {
+        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm fp16 weights, packed");
+        return;
+    }
+    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "gemm %ux%u%s%s", gemm->kernel->mr,
+                   gemm->kernel->nr, gemm->b_packed ? ", packed" : "",
+                   state->beyond_half ? ", beyond fp16" : "");
 }
 
 static enum vt_status matmul_prepare(struct vt_op_context *ctx, size_t *ret_workspace)

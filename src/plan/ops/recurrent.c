@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/recurrent/recurrent.h"
+#include <stdio.h>
+
 #include "base/topology.h"
+#include "kernels/gemm/half.h"
+#include "kernels/recurrent/recurrent.h"
 #include "plan/ops/support.h"
 
 struct state {
@@ -161,11 +164,21 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
         return status;
     }
 
+    layer->half_weights = ctx->precision == VT_PRECISION_FP16W &&
+                          vt_recurrent_knows_half(layer->way) && ctx->inputs[2]->data != NULL &&
+                          vt_gemm_half_holds(ctx->inputs[2]->data, vt_op_elements(ctx->inputs[2]));
+    if (ctx->precision == VT_PRECISION_FP16W) {
+        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s",
+                       layer->half_weights ? "fp16 weights" : "fp32 weights");
+    }
     const size_t bytes = vt_recurrent_packed_floats(layer) * sizeof(float);
     size_t workspace = vt_op_align(vt_recurrent_workspace_bytes(layer, vt_pool_threads(ctx->pool)));
     for (uint32_t d = 0; d < layer->directions; d++) {
         uint64_t variant = vt_op_hash(VT_OP_HASH_START, &layer->gemm->nr, sizeof(uint32_t));
         variant = vt_op_hash(variant, &d, sizeof(d));
+        if (layer->half_weights) {
+            variant = vt_op_hash(variant, "f16", 3);
+        }
         const uint64_t recurrence = vt_weights_name(ctx->weights, ctx->inputs[2]->data);
         variant = vt_op_hash(variant, &recurrence, sizeof(recurrence));
         if (ctx->inputs[1]->data == NULL || ctx->inputs[2]->data == NULL) {
