@@ -51,6 +51,7 @@ static json_t *engine_value(const struct vt_result *result)
     vt_json_put(&engine, "name", vt_json_text(result->engine_name));
     vt_json_put(&engine, "description", vt_json_text(result->engine_description));
     vt_json_put(&engine, "precision", vt_json_text(result->precision));
+    vt_json_put(&engine, "precision_choice", vt_json_precision(&result->precision_choice));
     vt_json_put(&engine, "lanes", vt_json_count(result->lanes));
     vt_json_put(&engine, "threads", vt_json_count(result->threads));
     vt_json_put(&engine, "batch_max", vt_json_count(result->batch));

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/options.h"
+#include "result/precision.h"
 #include "result/profile.h"
 
 /* An object under construction. */
@@ -36,6 +37,9 @@ json_t *vt_json_count(uint64_t value);
 
 /* node, op, kernel, tuned, output_shape: what a layer is, not what it costs. */
 void vt_json_put_layer(struct vt_json_object *object, const struct vt_profile_layer *layer);
+
+/* null where nothing was chosen. */
+json_t *vt_json_precision(const struct vt_precision_choice *choice);
 
 json_t *vt_json_tool(void);
 json_t *vt_json_machine(void);

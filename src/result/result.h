@@ -19,6 +19,7 @@
 #include "core/workload.h"
 #include "load/rate_search.h"
 #include "result/audit.h"
+#include "result/precision.h"
 
 #define VT_RESULT_SCHEMA_VERSION 1
 #define VT_RESULTS_MAX           (VT_SCENARIO_COUNT * 2) /* a performance and an accuracy phase each */
@@ -73,6 +74,7 @@ struct vt_result {
     const char *engine_name;
     char engine_description[96];
     char precision[16];
+    struct vt_precision_choice precision_choice;
     const char *workload_name;
     char workload_description[192];
     uint64_t sample_count;

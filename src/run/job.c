@@ -17,6 +17,8 @@ static const char *const bounded_methods[] = {"lemire", "division", NULL};
 /* enum vt_job_stages */
 static const char *const stage_choices[] = {"auto", "on", "off", NULL};
 
+static const char *const precisions[] = {"fp32", "fp16w", "bf16", "int8", "auto", NULL};
+
 static const struct vt_option options[] = {
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenario), "What to run", "NAME[,NAME]", 0, 0, NULL,
      "all", "offline, server, singlestream, multistream, or all of them"},
@@ -72,6 +74,13 @@ static const struct vt_option options[] = {
      "CPU threads for the whole engine (default: every usable CPU)"},
     {"batch-delay-us", 0, VT_OPTION_INT, FIELD(batch_delay_us), "Model and engine", "US", 0, 1e7,
      NULL, "0", "Server: let a batch that is not full wait so long for more samples"},
+
+    {"precision", 0, VT_OPTION_CHOICE, FIELD(precision), "Model and engine", "P", 0, 0, precisions,
+     "fp32",
+     "native: fp32; fp16w, weights kept as float16; bf16, factors of products rounded; int8, "
+     "calibrated on the data; or auto, the fastest of them whose quality holds"},
+    {"quality-loss", 0, VT_OPTION_REAL, FIELD(quality_loss), "Model and engine", "PERCENT", 0, 100,
+     NULL, "1", "--precision auto: what may be lost, in percent of the quality in fp32"},
 
     {"target-qps", 'q', VT_OPTION_REAL, FIELD(target_qps), "Load", "Q", 1e-6, 1e9, rate_words, NULL,
      "Server: queries a second, or auto: search for the highest valid rate (default: a "

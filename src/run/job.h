@@ -34,6 +34,8 @@ struct vt_job {
     int64_t lanes; /* 0: the engine's best */
     int64_t threads;
     int64_t batch_delay_us;
+    int precision;       /* enum vt_precision_wish */
+    double quality_loss; /* percent of fp32's, of --precision auto */
     /* the load */
     double target_qps; /* 0: searched for */
     int64_t max_latency_ns;
@@ -76,6 +78,16 @@ struct vt_job {
     const char *output;
     bool json;
     bool trace;
+};
+
+/* Of the native engine; the first ones are enum vt_precision. */
+enum vt_precision_wish {
+    VT_WISH_FP32,
+    VT_WISH_FP16W,
+    VT_WISH_BF16,
+    VT_WISH_INT8, /* calibrated on the job's data */
+    VT_WISH_AUTO, /* the fastest whose quality holds */
+    VT_WISH_COUNT,
 };
 
 enum vt_job_mode {

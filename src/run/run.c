@@ -121,6 +121,7 @@ static void describe_session(struct run *run)
     (void)snprintf(result->engine_description, sizeof result->engine_description, "%s",
                    session->caps.description);
     (void)snprintf(result->precision, sizeof result->precision, "%s", session->caps.precision);
+    result->precision_choice = session->precision;
     (void)snprintf(result->workload_description, sizeof result->workload_description, "%s",
                    session->info.description);
     result->sample_count = session->info.total_count;

@@ -8,6 +8,7 @@
 #include "engine/native/native.h"
 #include "engine/turn.h"
 #include "graph/index_bounds.h"
+#include "run/precision/precision.h"
 
 /* A batch is chosen by measuring among the sizes up to this one. */
 #define AUTO_BATCH_MAX 32U
@@ -222,6 +223,9 @@ enum vt_status vt_session_open(struct vt_session *session, const struct vt_job *
     if (status == VT_OK) {
         status = apply_plan(session, err);
     }
+    if (status == VT_OK) {
+        status = vt_precision_ask(session, err);
+    }
     /* An option may say where the engine finds what it needs: then open() tells. */
     if (status == VT_OK && session->n_settings == 0) {
         status = session->engine_ref.ops.probe(err);
@@ -352,13 +356,12 @@ enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error 
     return status;
 }
 
-enum vt_status vt_session_start_engine(struct vt_session *session, struct vt_error *err)
+enum vt_status vt_session_open_parts(struct vt_session *session, struct vt_error *err)
 {
     enum vt_status status = open_engine(session, err);
     if (status != VT_OK) {
         return status;
     }
-    session->lanes = session->job->lanes > 0 ? (uint32_t)session->job->lanes : 1;
     status = session->workload_ops->open(&session->workload_config, &session->signature, err,
                                          &session->workload);
     if (status != VT_OK) {
@@ -367,6 +370,25 @@ enum vt_status vt_session_start_engine(struct vt_session *session, struct vt_err
     }
     session->workload_ops->info(session->workload, &session->info);
     return VT_OK;
+}
+
+void vt_session_close_parts(struct vt_session *session)
+{
+    if (session->workload != NULL) {
+        session->workload_ops->close(session->workload);
+        session->workload = NULL;
+    }
+    if (session->engine != NULL) {
+        session->engine_ref.ops.close(session->engine);
+        session->engine = NULL;
+    }
+}
+
+enum vt_status vt_session_start_engine(struct vt_session *session, struct vt_error *err)
+{
+    session->lanes = session->job->lanes > 0 ? (uint32_t)session->job->lanes : 1;
+    enum vt_status status = vt_precision_settle(session, err);
+    return status == VT_OK ? vt_session_open_parts(session, err) : status;
 }
 
 enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err)
@@ -378,12 +400,8 @@ enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err
 void vt_session_close(struct vt_session *session)
 {
     vt_sut_free(session->sut);
-    if (session->workload != NULL) {
-        session->workload_ops->close(session->workload);
-    }
-    if (session->engine != NULL) {
-        session->engine_ref.ops.close(session->engine);
-    }
+    vt_session_close_parts(session);
+    vt_free(session->int8_bytes);
     if (session->has_model_signature) {
         vt_signature_release(&session->model_signature);
     }

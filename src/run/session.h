@@ -10,6 +10,7 @@
 #include "engine/registry.h"
 #include "graph/graph.h"
 #include "plan/windows.h"
+#include "result/precision.h"
 #include "run/job.h"
 #include "run/load_plan.h"
 #include "run/model_source.h"
@@ -45,6 +46,13 @@ struct vt_session {
     struct vt_setting settings[VT_SETTINGS_MAX];
     char *keys[VT_SETTINGS_MAX]; /* of the settings, cut out of the options */
     uint32_t n_settings;
+    /* run/precision: what was asked for, its place in the settings (where it is not fp32), what
+     * auto chose; a model that was quantised for it. */
+    enum vt_precision_wish wish;
+    uint32_t precision_at;
+    struct vt_precision_choice precision;
+    void *int8_bytes;
+    struct vt_graph_source int8;
 };
 
 /* Finds model, engine and workload without reading data. Fast. On failure nothing stays open. */
@@ -56,6 +64,9 @@ enum vt_status vt_session_start(struct vt_session *session, struct vt_error *err
  * and workload, then the system under test. */
 enum vt_status vt_session_start_engine(struct vt_session *session,
                                        struct vt_error *err) VT_NODISCARD;
+/* For run/precision: engine and workload as settings and bundle say now, and closed again. */
+enum vt_status vt_session_open_parts(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
+void vt_session_close_parts(struct vt_session *session);
 /* Makes caps.max_batch certain; vt_session_start_sut does it too. The engine's lanes are closed. */
 enum vt_status vt_session_try_batch(struct vt_session *session, struct vt_error *err) VT_NODISCARD;
 enum vt_status vt_session_start_sut(struct vt_session *session, struct vt_error *err) VT_NODISCARD;

@@ -481,6 +481,14 @@ struct vt_plan *vt_native_lane_plan(void *context)
     return lane->last < lane->n_plans ? lane->plans[lane->last].plan : NULL;
 }
 
+const struct vt_model *vt_native_lane_model(void *context)
+{
+    const struct lane *lane = context;
+    return lane->last < lane->n_plans
+               ? lane->engine->models.items[lane->plans[lane->last].graph].model
+               : NULL;
+}
+
 /* Samples so far: what most of the time went into. */
 static double work_of(const struct cached_plan *cached)
 {

@@ -302,6 +302,31 @@ static enum vt_status native_signature(void *context, uint32_t graph, struct vt_
     return vt_engine_models_signature(&engine->models, graph, err, ret_signature);
 }
 
+static bool is_quantised(const struct vt_model *model)
+{
+    const struct vt_graph *graph = vt_model_graph(model);
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        if (strcmp(graph->nodes[i].op, "DequantizeLinear") == 0 ||
+            strncmp(graph->nodes[i].op, "QLinear", 7) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "fp32"; of a model that says how it is quantised "int8", and what the rest of it is. */
+static void precision_text(const struct vt_native_engine *engine, char *text, size_t size)
+{
+    const enum vt_precision rest = engine->plan_options.precision;
+    bool quantised = false;
+    for (uint32_t g = 0; g < engine->models.n; g++) {
+        quantised = quantised || is_quantised(engine->models.items[g].model);
+    }
+    (void)snprintf(text, size, "%s%s%s", quantised ? "int8" : "",
+                   quantised && rest != VT_PRECISION_FP32 ? "+" : "",
+                   quantised && rest == VT_PRECISION_FP32 ? "" : vt_precision_name(rest));
+}
+
 /* "native fp32 on AVX-512, 2 threads, 30 kernels tuned, 54 weights mapped": so far. */
 static void describe(const struct vt_native_engine *engine, char *text, size_t size)
 {
@@ -313,8 +338,9 @@ static void describe(const struct vt_native_engine *engine, char *text, size_t s
         vt_weights_stats(engine->weights[0], &weights);
         vt_plan_file_info(engine->plan_file, &plan);
     }
-    int n = snprintf(text, size, "native %s on %s, %u thread%s",
-                     vt_precision_name(engine->plan_options.precision), vt_topology_isa(),
+    char precision[16];
+    precision_text(engine, precision, sizeof(precision));
+    int n = snprintf(text, size, "native %s on %s, %u thread%s", precision, vt_topology_isa(),
                      engine->threads, engine->threads == 1 ? "" : "s");
     size_t used = n > 0 && (size_t)n < size ? (size_t)n : size - 1;
     if (engine->windows.axes > 0) {
@@ -348,8 +374,7 @@ static enum vt_status native_caps(void *context, struct vt_error *err,
     ret_caps->best_lanes = 0;
     ret_caps->max_in_flight = VT_NATIVE_IN_FLIGHT;
     ret_caps->uses_cpu = true;
-    snprintf(ret_caps->precision, sizeof(ret_caps->precision), "%s",
-             vt_precision_name(engine->plan_options.precision));
+    precision_text(engine, ret_caps->precision, sizeof(ret_caps->precision));
     describe(engine, ret_caps->description, sizeof(ret_caps->description));
     return VT_OK;
 }

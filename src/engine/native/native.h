@@ -84,6 +84,9 @@ enum vt_status vt_native_lane_prepare(void *lane, uint32_t graph, const struct v
  * Borrowed: other shapes may take its place. */
 struct vt_plan *vt_native_lane_plan(void *lane);
 
+/* The model of that plan, as the engine has read it. */
+const struct vt_model *vt_native_lane_model(void *lane);
+
 /* Shows the steps of lane 0's plan that computed most samples. False when there is none, or the
  * lane computes at the moment. No lane is opened or closed meanwhile. */
 bool vt_native_each_step(void *engine,

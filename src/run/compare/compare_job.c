@@ -38,8 +38,9 @@ static const struct vt_option own_options[] = {
 #define N_OWN (sizeof own_options / sizeof own_options[0])
 
 /* Of `vatio run`'s options for model and data, those that make no sense for several engines. */
-static const char *const left_out[] = {"engine", "engine-option", "batch-delay-us", "model",
-                                       "expect", "rtol",          "atol",           NULL};
+static const char *const left_out[] = {"engine", "engine-option", "batch-delay-us",
+                                       "model",  "expect",        "rtol",
+                                       "atol",   "precision",     NULL};
 
 #define OPTIONS_MOST 96
 static struct vt_option options[OPTIONS_MOST];

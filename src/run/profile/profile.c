@@ -289,7 +289,7 @@ static void sum_up(struct profiling *p, const struct vt_plan *plan, uint64_t run
             continue;
         }
         struct vt_profile_layer *layer = &profile->layers[kept++];
-        vt_layer_describe(p->session.model, &step, layer);
+        vt_layer_describe(vt_native_lane_model(p->lane), &step, layer);
         layer->position = i;
         layer->calls = step.calls / runs;
         layer->flops = step.flops / (double)runs;

@@ -42,8 +42,9 @@ static const struct vt_option own_options[] = {
 };
 #define N_OWN (sizeof own_options / sizeof own_options[0])
 
-static const char *const left_out[] = {"engine", "engine-option",  "lanes",   "batch",
-                                       "model",  "batch-delay-us", "dataset", NULL};
+static const char *const left_out[] = {
+    "engine",         "engine-option", "lanes",     "batch",        "model",
+    "batch-delay-us", "dataset",       "precision", "quality-loss", NULL};
 
 #define OPTIONS_MOST 96
 static struct vt_option options_of_quantize[OPTIONS_MOST];
@@ -66,12 +67,14 @@ const struct vt_option_table *vt_quantize_options(void)
 /* Samples that single layers are judged by, and bytes of outputs that are kept to compare with. */
 #define JUDGED_MOST   8
 #define KEPT_BYTES    ((size_t)256 << 20)
-#define SKIPPED_SHARE 4 /* auto leaves out at most a quarter of the layers */
+#define LEAST_DB      15.0 /* the default of --min-sqnr */
+#define SKIPPED_SHARE 4    /* auto leaves out at most a quarter of the layers */
 
 struct quantizing {
     struct vt_quantize_report report; /* first: its address is that of the whole */
     struct vt_quantize_job job;
-    struct vt_session session;
+    struct vt_session own;
+    struct vt_session *session; /* that one, or the caller's */
     struct vt_pool *pool;
     struct vt_quantizer *quantizer;
     struct vt_runner source; /* the float32 model, ranges watched */
@@ -114,7 +117,7 @@ static enum vt_status choose_data(struct quantizing *p, struct vt_error *err)
 
 static enum vt_status choose_path(struct quantizing *p, struct vt_error *err)
 {
-    const char *name = vt_model_source_name(&p->session.source);
+    const char *name = vt_model_source_name(&p->session->source);
     const char *end = strrchr(name, '.');
     const int stem = end != NULL && strcmp(end, ".onnx") == 0 ? (int)(end - name) : -1;
     p->report.path = p->job.file != NULL ? vt_strdup(p->job.file)
@@ -123,7 +126,7 @@ static enum vt_status choose_path(struct quantizing *p, struct vt_error *err)
     if (p->report.path == NULL) {
         return out_of_memory(err);
     }
-    const char *from = p->session.source.graph.path;
+    const char *from = p->session->source.graph.path;
     struct stat a, b;
     if (from != NULL && stat(from, &a) == 0 && stat(p->report.path, &b) == 0 &&
         a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
@@ -134,43 +137,48 @@ static enum vt_status choose_path(struct quantizing *p, struct vt_error *err)
     return VT_OK;
 }
 
-static enum vt_status open_all(struct quantizing *p, const char *model, struct vt_error *err)
+/* Behind the start of the session's engine. */
+static enum vt_status start(struct quantizing *p, struct vt_error *err)
 {
     const struct vt_pool_options pool = {.threads = (uint32_t)p->job.job.threads,
                                          .idle_spin_ns = 20000};
+    enum vt_status status = vt_pool_new(&pool, err, &p->pool);
+    if (status != VT_OK) {
+        return status;
+    }
+    p->watched = vt_quantizer_watched(p->quantizer, &p->n_watched);
+    p->n_outputs = vt_model_graph(p->session->model)->n_outputs;
+    if (p->n_watched == 0) {
+        return vt_error_set(err, VT_ERR_UNSUPPORTED,
+                            "%s has no layer that can be quantised: Conv, MatMul or Gemm by "
+                            "constant weights of float32",
+                            vt_model_source_name(&p->session->source));
+    }
+    return vt_runner_init(&p->source, p->session->model, p->pool, p->watched, p->n_watched, err);
+}
+
+static enum vt_status open_all(struct quantizing *p, const char *model, struct vt_error *err)
+{
+    p->session = &p->own;
     enum vt_status status = choose_data(p, err);
     if (status == VT_OK) {
-        status = vt_session_open(&p->session, &p->job.job, model, err);
+        status = vt_session_open(p->session, &p->job.job, model, err);
     }
     if (status == VT_OK) {
         status = choose_path(p, err);
     }
     if (status == VT_OK) {
-        status = vt_quantizer_new(p->session.model, err, &p->quantizer);
+        status = vt_quantizer_new(p->session->model, err, &p->quantizer);
     }
     if (status == VT_OK) {
-        status = vt_session_start_engine(&p->session, err);
+        status = vt_session_start_engine(p->session, err);
     }
-    if (status == VT_OK) {
-        status = vt_pool_new(&pool, err, &p->pool);
-    }
-    if (status != VT_OK) {
-        return status;
-    }
-    p->watched = vt_quantizer_watched(p->quantizer, &p->n_watched);
-    p->n_outputs = vt_model_graph(p->session.model)->n_outputs;
-    if (p->n_watched == 0) {
-        return vt_error_set(err, VT_ERR_UNSUPPORTED,
-                            "%s has no layer that can be quantised: Conv, MatMul or Gemm by "
-                            "constant weights of float32",
-                            vt_model_source_name(&p->session.source));
-    }
-    return vt_runner_init(&p->source, p->session.model, p->pool, p->watched, p->n_watched, err);
+    return status == VT_OK ? start(p, err) : status;
 }
 
 static enum vt_status allocate(struct quantizing *p, struct vt_error *err)
 {
-    const uint64_t total = p->session.info.total_count, wanted = (uint64_t)p->job.samples;
+    const uint64_t total = p->session->info.total_count, wanted = (uint64_t)p->job.samples;
     const struct vt_quantize_layer *layers = vt_quantizer_layers(p->quantizer, &p->report.n_layers);
     p->n_samples = wanted < total ? wanted : total;
     p->indices = vt_calloc(p->n_samples, sizeof *p->indices);
@@ -196,8 +204,8 @@ static enum vt_status allocate(struct quantizing *p, struct vt_error *err)
                                                           .reason = ""};
     }
     (void)snprintf(p->report.model_name, sizeof p->report.model_name, "%.250s",
-                   vt_model_source_name(&p->session.source));
-    (void)snprintf(p->report.data, sizeof p->report.data, "%s", p->session.info.description);
+                   vt_model_source_name(&p->session->source));
+    (void)snprintf(p->report.data, sizeof p->report.data, "%s", p->session->info.description);
     p->report.method = methods[p->job.method];
     p->report.samples = p->n_samples;
     (void)snprintf(p->remark, sizeof p->remark, "%s, %s activations, %llu samples",
@@ -236,14 +244,14 @@ static enum vt_status look(struct quantizing *p, bool again, struct vt_error *er
 {
     size_t kept_bytes = 0;
     for (uint64_t s = 0; s < p->n_samples; s++) {
-        enum vt_status status = vt_runner_run(&p->source, &p->session, p->indices[s], err);
+        enum vt_status status = vt_runner_run(&p->source, p->session, p->indices[s], err);
         for (uint32_t i = 0; i < p->n_watched && status == VT_OK; i++) {
             const struct vt_tensor *t = &p->source.outputs[p->n_outputs + i];
             const int64_t n = (int64_t)(t->bytes / sizeof(float));
             if (t->dtype != VT_F32) {
                 status = vt_error_set(
                     err, VT_ERR_UNSUPPORTED, "'%s' is %s; only float32 models can be quantised",
-                    vt_plain(vt_model_values(p->session.model)[p->watched[i]].name).text,
+                    vt_plain(vt_model_values(p->session->model)[p->watched[i]].name).text,
                     vt_dtype_name(t->dtype));
             } else if (again) {
                 vt_range_count(&p->seen[i], (enum vt_range_method)p->job.method, t->data, n);
@@ -332,7 +340,7 @@ static enum vt_status measure_noise(struct candidate *c, struct quantizing *p, u
     double *sums = vt_calloc(2 * (size_t)p->n_outputs + 1, sizeof *sums);
     enum vt_status status = sums != NULL ? VT_OK : out_of_memory(err);
     for (uint64_t s = 0; s < samples && status == VT_OK; s++) {
-        status = vt_runner_run(&c->runner, &p->session, p->indices[s], err);
+        status = vt_runner_run(&c->runner, p->session, p->indices[s], err);
         for (uint32_t o = 0; o < p->n_outputs && status == VT_OK; o++) {
             const float *want = p->kept[s * p->n_outputs + o];
             const struct vt_tensor *got = &c->runner.outputs[o];
@@ -447,23 +455,23 @@ static enum vt_status choose_layers(struct quantizing *p, struct vt_error *err)
 static enum vt_status measure_quality(struct vt_runner *runner, struct quantizing *p,
                                       struct vt_error *err, struct vt_quality *ret)
 {
-    const struct vt_workload_ops *ops = p->session.workload_ops;
-    const uint64_t total = p->session.info.total_count;
+    const struct vt_workload_ops *ops = p->session->workload_ops;
+    const uint64_t total = p->session->info.total_count;
     struct vt_response *responses = vt_calloc(total, sizeof *responses);
     uint8_t *texts = vt_calloc(total, VT_RESPONSE_MAX);
     enum vt_status status = responses != NULL && texts != NULL ? VT_OK : out_of_memory(err);
     for (uint64_t i = 0; i < total && status == VT_OK; i++) {
         uint8_t *text = texts + i * VT_RESPONSE_MAX;
         size_t bytes = 0;
-        status = vt_runner_run(runner, &p->session, i, err);
+        status = vt_runner_run(runner, p->session, i, err);
         if (status == VT_OK) {
-            status = ops->finish(p->session.workload, i, runner->outputs, p->n_outputs, text,
+            status = ops->finish(p->session->workload, i, runner->outputs, p->n_outputs, text,
                                  &bytes, err);
         }
         responses[i] = (struct vt_response){i, text, bytes};
     }
     if (status == VT_OK) {
-        status = ops->score(p->session.workload, responses, total, err, ret);
+        status = ops->score(p->session->workload, responses, total, err, ret);
     }
     vt_free(responses);
     vt_free(texts);
@@ -482,8 +490,9 @@ static enum vt_status compare(struct quantizing *p, struct vt_error *err)
     status = measure_noise(&c, p, p->n_kept, err, &noise);
     p->report.has_db = status == VT_OK && p->n_kept > 0;
     p->report.db = decibel(noise);
-    if (status == VT_OK && p->session.info.has_quality && p->session.workload_ops->score != NULL) {
-        status = vt_runner_init(&plain, p->session.model, p->pool, NULL, 0, err);
+    if (status == VT_OK && p->session->info.has_quality &&
+        p->session->workload_ops->score != NULL) {
+        status = vt_runner_init(&plain, p->session->model, p->pool, NULL, 0, err);
         if (status == VT_OK) {
             status = measure_quality(&plain, p, err, &p->report.before);
         }
@@ -514,7 +523,7 @@ static enum vt_status save(struct quantizing *p, struct vt_error *err)
         status = vt_model_writer_save(writer, p->report.path, VT_WRITE_INLINE_MAX, err);
     }
     vt_model_writer_free(writer);
-    const struct vt_graph_source *source = &p->session.source.graph;
+    const struct vt_graph_source *source = &p->session->source.graph;
     p->report.bytes_before = source->path != NULL ? bytes_of(source->path) : source->n_bytes;
     p->report.bytes_after = bytes_of(p->report.path);
     return status;
@@ -552,6 +561,62 @@ enum vt_status vt_quantize_model(const struct vt_options *options, const char *m
     return VT_OK;
 }
 
+/* The chosen layers quantised, as the bytes of a model. */
+static enum vt_status write_to_memory(struct quantizing *p, struct vt_error *err, void **ret_bytes,
+                                      size_t *ret_size)
+{
+    struct vt_model_writer *writer = NULL;
+    const struct vt_quantize_choice choice = choice_of(p, p->chosen);
+    enum vt_status status = vt_quantizer_write(p->quantizer, &choice, err, &writer);
+    if (status == VT_OK) {
+        status = vt_model_writer_to_memory(writer, err, ret_bytes, ret_size);
+    }
+    vt_model_writer_free(writer);
+    return status;
+}
+
+enum vt_status vt_quantize_session(struct vt_session *session, uint64_t samples, bool judge,
+                                   struct vt_error *err, struct vt_quantized_model *ret)
+{
+    struct quantizing *p = vt_calloc(1, sizeof *p);
+    struct vt_quantized_model made = {0};
+    if (p == NULL) {
+        return out_of_memory(err);
+    }
+    p->session = session;
+    p->job = (struct vt_quantize_job){.job = *session->job,
+                                      .percentile = 99.99,
+                                      .samples = (int64_t)samples,
+                                      .skip = judge ? "auto" : "none",
+                                      .least_db = LEAST_DB};
+    enum vt_status status = vt_quantizer_new(session->model, err, &p->quantizer);
+    if (status == VT_OK) {
+        status = start(p, err);
+    }
+    if (status == VT_OK) {
+        status = allocate(p, err);
+    }
+    if (status == VT_OK) {
+        status = calibrate(p, err);
+    }
+    if (status == VT_OK) {
+        status = choose_layers(p, err);
+    }
+    if (status == VT_OK) {
+        status = write_to_memory(p, err, &made.bytes, &made.size);
+    }
+    if (status == VT_OK) {
+        made.samples = p->n_samples;
+        made.n_layers = p->report.n_layers;
+        for (uint32_t i = 0; i < p->report.n_layers; i++) {
+            made.n_quantised += p->chosen[i];
+        }
+        *ret = made;
+    }
+    vt_quantize_report_free(&p->report);
+    return status;
+}
+
 void vt_quantize_report_free(struct vt_quantize_report *report)
 {
     struct quantizing *p = (struct quantizing *)(void *)report;
@@ -571,8 +636,8 @@ void vt_quantize_report_free(struct vt_quantize_report *report)
     vt_free(p->chosen);
     vt_free(p->report.layers);
     vt_free(p->report.path);
-    if (p->session.job != NULL) {
-        vt_session_close(&p->session);
+    if (p->own.job != NULL) {
+        vt_session_close(&p->own);
     }
     vt_free(p);
 }

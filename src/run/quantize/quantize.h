@@ -54,6 +54,24 @@ struct vt_quantize_report {
     char *path;
 };
 
+struct vt_session;
+
+/* A model of which layers are quantised, in memory. */
+struct vt_quantized_model {
+    void *bytes; /* vt_free */
+    size_t size;
+    uint64_t samples; /* it was calibrated on */
+    uint32_t n_layers, n_quantised;
+};
+/*
+ * The model of a session whose engine and workload are started (vt_session_start_engine), by the
+ * defaults of `vatio quantize`, on at most `samples` samples of its data. Without `judge` no layer
+ * is left out for what it costs, which saves a run of the model for each.
+ */
+enum vt_status vt_quantize_session(struct vt_session *session, uint64_t samples, bool judge,
+                                   struct vt_error *err,
+                                   struct vt_quantized_model *ret) VT_NODISCARD;
+
 /* Errors as of vt_run. Without success no file is left. The caller frees the report. */
 VT_API enum vt_status vt_quantize_model(const struct vt_options *options, const char *model,
                                         struct vt_error *err,
