@@ -18,6 +18,7 @@
 
 #include "base/bootstrap.h"
 #include "base/options.h"
+#include "result/precision.h"
 #include "vatio/tensor.h"
 
 #define VT_COMPARE_ENGINES_MAX 8
@@ -60,6 +61,10 @@ struct vt_compared_engine {
     char name[64];
     char description[96];
     char precision[16];
+    /* It computes in another precision than the first: its outputs are not held to the tolerance,
+     * what they differ by is shown beside its speed. */
+    bool other_precision;
+    struct vt_precision_choice precision_choice; /* of the native engine's auto */
     uint32_t batch, lanes;
     enum vt_renewal renewal; /* the most that it allows; while measuring, the comparison's */
     int64_t open_ns;         /* loading the model */
@@ -93,7 +98,11 @@ struct vt_comparison {
 
 void vt_comparison_release(struct vt_comparison *comparison);
 
-/* Whether the outputs of all engines agree with those of the first. */
+/* The largest RMS error of the engine's outputs, relative; NAN where none was compared. */
+double vt_compared_rms(const struct vt_compared_engine *engine);
+
+/* Whether the outputs of all engines agree with those of the first, in so far as they are held to
+ * the tolerance. */
 VT_API bool vt_comparison_agrees(const struct vt_comparison *comparison);
 /* 0; 1 when outputs differ; 130 when interrupted. */
 VT_API int vt_comparison_exit_code(const struct vt_comparison *comparison);

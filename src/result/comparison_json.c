@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* result.json of a comparison: docs/result-format.md says what each field means. */
+#include <math.h>
+
 #include <string.h>
 
 #include "base/alloc.h"
@@ -25,12 +27,24 @@ bool vt_comparison_agrees(const struct vt_comparison *comparison)
 {
     for (uint32_t i = 0; i < comparison->n_engines; i++) {
         for (uint32_t k = 0; k < comparison->engines[i].n_outputs; k++) {
-            if (!comparison->engines[i].outputs[k].agrees) {
+            const struct vt_compared_engine *engine = &comparison->engines[i];
+            if (!engine->other_precision && !engine->outputs[k].agrees) {
                 return false;
             }
         }
     }
     return true;
+}
+
+double vt_compared_rms(const struct vt_compared_engine *engine)
+{
+    double rms = NAN;
+    for (uint32_t k = 0; k < engine->n_outputs; k++) {
+        if (engine->outputs[k].elements > 0) {
+            rms = fmax(rms, engine->outputs[k].rms_relative); /* a NaN is the lesser one */
+        }
+    }
+    return rms;
 }
 
 int vt_comparison_exit_code(const struct vt_comparison *comparison)
@@ -125,6 +139,9 @@ static json_t *engine_value(const struct vt_comparison *comparison, uint32_t ind
     vt_json_put(&json, "name", vt_json_text(engine->name));
     vt_json_put(&json, "description", vt_json_text(engine->description));
     vt_json_put(&json, "precision", vt_json_text(engine->precision));
+    vt_json_put(&json, "other_precision", json_boolean(engine->other_precision));
+    vt_json_put(&json, "output_rms", vt_json_real(vt_compared_rms(engine)));
+    vt_json_put(&json, "precision_choice", vt_json_precision(&engine->precision_choice));
     vt_json_put(&json, "lanes", engine->lanes > 0 ? vt_json_count(engine->lanes) : json_null());
     vt_json_put(&json, "batch_max", engine->batch > 0 ? vt_json_count(engine->batch) : json_null());
     vt_json_put(&json, "open_ns", json_integer(engine->open_ns));

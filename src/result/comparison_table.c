@@ -9,11 +9,35 @@
 
 #define LABEL_WIDTH 15
 
-enum { CELL_NAME, CELL_MEDIAN, CELL_P90, CELL_SPEED, CELL_INTERVAL, CELL_BATCH, N_CELLS };
+enum {
+    CELL_NAME,
+    CELL_MEDIAN,
+    CELL_P90,
+    CELL_SPEED,
+    CELL_PRECISION,
+    CELL_OTHER, /* the speed of another precision, and what it costs */
+    CELL_RMS,
+    CELL_INTERVAL,
+    CELL_BATCH,
+    N_CELLS
+};
 enum { LOADING_NAME, LOADING_OPEN, LOADING_FIRST, N_LOADING };
 
-static bool begin(struct vt_grid *grid, const char *scenario, const char *median, bool p90)
+/* Ratios across precisions are no ratios of engines: they stand in a column of their own. */
+static bool has_other_precision(const struct vt_comparison *comparison)
 {
+    for (uint32_t i = 0; i < comparison->n_engines; i++) {
+        if (comparison->engines[i].other_precision) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool begin(const struct vt_comparison *comparison, struct vt_grid *grid,
+                  const char *scenario, const char *median, bool p90)
+{
+    const bool other = has_other_precision(comparison);
     vt_grid_init(grid, N_CELLS);
     grid->least[CELL_NAME] = LABEL_WIDTH - 2;
     grid->weight[CELL_BATCH] = 1;
@@ -26,25 +50,39 @@ static bool begin(struct vt_grid *grid, const char *scenario, const char *median
     vt_grid_put(grid, CELL_MEDIAN, "%s", median);
     vt_grid_put(grid, CELL_P90, "%s", p90 ? "p90" : "");
     vt_grid_put(grid, CELL_SPEED, "speed");
+    vt_grid_put(grid, CELL_PRECISION, "%s", other ? "precision" : "");
+    vt_grid_put(grid, CELL_OTHER, "%s", other ? "across precisions" : "");
+    vt_grid_put(grid, CELL_RMS, "%s", other ? "RMS error" : "");
     vt_grid_put(grid, CELL_INTERVAL, "95 %% interval");
     vt_grid_put(grid, CELL_BATCH, "%s", p90 ? "" : "batch");
     return true;
 }
 
-static void put_speed(struct vt_grid *grid, const struct vt_compared_scenario *scenario, bool first)
+static void put_speed(const struct vt_comparison *comparison, struct vt_grid *grid,
+                      const struct vt_compared_scenario *scenario, uint32_t index)
 {
+    const struct vt_compared_engine *engine = &comparison->engines[index];
+    const uint32_t cell = engine->other_precision ? CELL_OTHER : CELL_SPEED;
     char ratio[32], low[32], high[32];
 
-    if (first) {
+    if (has_other_precision(comparison)) {
+        vt_grid_put(grid, CELL_PRECISION, "%s", engine->precision);
+    }
+    if (engine->other_precision) {
+        vt_grid_put(grid, CELL_SPEED, "%s", VT_NO_NUMBER);
+        vt_grid_put(grid, CELL_RMS, "%s",
+                    vt_number_text(vt_compared_rms(engine), ratio, sizeof ratio));
+    }
+    if (index == 0) {
         vt_grid_put(grid, CELL_SPEED, "1");
         return;
     }
     if (!scenario->has_speed) {
-        vt_grid_put(grid, CELL_SPEED, "%s", VT_NO_NUMBER);
+        vt_grid_put(grid, cell, "%s", VT_NO_NUMBER);
         return;
     }
     const struct vt_ratio_estimate *speed = &scenario->speed;
-    vt_grid_put(grid, CELL_SPEED, "%s", vt_number_text(speed->ratio, ratio, sizeof ratio));
+    vt_grid_put(grid, cell, "%s", vt_number_text(speed->ratio, ratio, sizeof ratio));
     vt_grid_put(grid, CELL_INTERVAL, "%s to %s%s", vt_number_text(speed->low, low, sizeof low),
                 vt_number_text(speed->high, high, sizeof high),
                 speed->low <= 1 && 1 <= speed->high ? ": no difference shown" : "");
@@ -52,7 +90,7 @@ static void put_speed(struct vt_grid *grid, const struct vt_compared_scenario *s
 
 static bool put_offline(const struct vt_comparison *comparison, struct vt_grid *grid)
 {
-    bool ok = begin(grid, "Offline", "throughput", false);
+    bool ok = begin(comparison, grid, "Offline", "throughput", false);
 
     for (uint32_t i = 0; i < comparison->n_engines && ok; i++) {
         const struct vt_compared_engine *engine = &comparison->engines[i];
@@ -61,7 +99,7 @@ static bool put_offline(const struct vt_comparison *comparison, struct vt_grid *
         vt_grid_put(grid, CELL_NAME, "%s", engine->label);
         vt_grid_put(grid, CELL_MEDIAN, "%s samples/s",
                     vt_number_text(engine->offline.median, number, sizeof number));
-        put_speed(grid, &engine->offline, i == 0);
+        put_speed(comparison, grid, &engine->offline, i);
         vt_grid_put(grid, CELL_BATCH, "%u", engine->batch);
     }
     return ok;
@@ -69,7 +107,7 @@ static bool put_offline(const struct vt_comparison *comparison, struct vt_grid *
 
 static bool put_single_stream(const struct vt_comparison *comparison, struct vt_grid *grid)
 {
-    bool ok = begin(grid, "SingleStream", "p50", true);
+    bool ok = begin(comparison, grid, "SingleStream", "p50", true);
 
     for (uint32_t i = 0; i < comparison->n_engines && ok; i++) {
         const struct vt_compared_engine *engine = &comparison->engines[i];
@@ -80,7 +118,7 @@ static bool put_single_stream(const struct vt_comparison *comparison, struct vt_
                     vt_duration_text((int64_t)engine->single_stream.median, text, sizeof text));
         vt_grid_put(grid, CELL_P90, "%s",
                     vt_duration_text((int64_t)engine->single_stream.p90_median, text, sizeof text));
-        put_speed(grid, &engine->single_stream, i == 0);
+        put_speed(comparison, grid, &engine->single_stream, i);
     }
     return ok;
 }
@@ -135,6 +173,29 @@ static void difference_text(const struct vt_comparison *comparison,
     (void)snprintf(text, size, "%s %s from %s in output %s: %s%s%s", engine->label,
                    output->agrees ? "decides differently" : "DIFFERS", comparison->engines[0].label,
                    output->name, amount, output->note, fed);
+}
+
+/* Of another precision: what it differs by, which is no fault. */
+static void put_other_outputs(const struct vt_comparison *comparison, uint32_t index, FILE *out,
+                              int columns)
+{
+    const struct vt_compared_engine *engine = &comparison->engines[index];
+    char text[640], a[32], b[32];
+    double relative = 0;
+
+    for (uint32_t i = 0; i < engine->n_outputs; i++) {
+        relative = fmax(relative, engine->outputs[i].max_relative);
+    }
+    (void)snprintf(text, sizeof text,
+                   "%s computes in %s, %s in %s: the tolerance does not hold for it; over %llu "
+                   "sample%s the RMS error of its outputs is %s, their relative error at most %s",
+                   engine->label, engine->precision, comparison->engines[0].label,
+                   comparison->engines[0].precision,
+                   (unsigned long long)comparison->samples_checked,
+                   comparison->samples_checked == 1 ? "" : "s",
+                   vt_number_text(vt_compared_rms(engine), a, sizeof a),
+                   vt_number_text(relative, b, sizeof b));
+    put_item(out, index == 1 ? "outputs" : "", text, columns);
 }
 
 /* The outputs of one engine against those of the first: one line where they agree, one for each
@@ -209,7 +270,11 @@ void vt_comparison_print_table(const struct vt_comparison *comparison, FILE *out
         put_item(out, "speed", text, columns);
     }
     for (uint32_t i = 1; i < comparison->n_engines; i++) {
-        put_outputs(comparison, i, out, columns);
+        if (comparison->engines[i].other_precision) {
+            put_other_outputs(comparison, i, out, columns);
+        } else {
+            put_outputs(comparison, i, out, columns);
+        }
     }
     if (comparison->random_weights) {
         put_item(out, "weights",

@@ -545,6 +545,11 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     (void)put_reasons(result, false, out, columns);
     (void)put_failures(result, out, columns);
     put_rules(result, out, columns);
+    if (result->precision_choice.made) {
+        char text[640];
+        put_item(out, "precision",
+                 vt_precision_choice_text(&result->precision_choice, text, sizeof text), columns);
+    }
     if (result->weights_text[0] != '\0') {
         put_item(out, "weights", result->weights_text, columns);
     }

@@ -8,6 +8,7 @@
 #include "base/topology.h"
 #include "run/compare/compare_outputs.h"
 #include "run/compare/contender.h"
+#include "run/precision/precision.h"
 #include "run/save.h"
 
 #define CHECK_SAMPLES  16
@@ -146,11 +147,38 @@ static enum vt_status load_samples(struct compare *compare, struct vt_error *err
     return status;
 }
 
+/* "bf16": of what is not quantised by the model itself, which all engines run alike. */
+static const char *own_precision(const struct vt_contender *contender)
+{
+    const char *name = contender->engine->precision;
+    if (!vt_model_is_quantised(contender->session.model) || strncmp(name, "int8", 4) != 0) {
+        return name;
+    }
+    return name[4] == '+' ? name + 5 : "fp32";
+}
+
+static bool is_other_precision(const struct vt_contender *first, const struct vt_contender *one)
+{
+    /* What others say may be "unknown". */
+    static const char *const known[] = {"fp32", "fp16w", "bf16", "fp16", "int8"};
+    const char *a = own_precision(first), *b = own_precision(one);
+    uint32_t found = 0;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        found += strcmp(a, known[i]) == 0;
+        found += strcmp(b, known[i]) == 0;
+    }
+    return found == 2 && strcmp(a, b) != 0;
+}
+
 static enum vt_status start_engine(struct compare *compare, uint32_t index, struct vt_error *err)
 {
     struct vt_contender *contender = compare->contenders[index];
 
     enum vt_status status = vt_contender_start(contender, err);
+    if (status == VT_OK) {
+        contender->engine->precision_choice = contender->session.precision;
+        contender->engine->other_precision = is_other_precision(compare->contenders[0], contender);
+    }
     if (status == VT_OK && index == 0) {
         (void)snprintf(compare->comparison.workload_description,
                        sizeof compare->comparison.workload_description, "%s",

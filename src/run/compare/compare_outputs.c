@@ -155,7 +155,8 @@ static uint32_t index_of(struct explanation *explanation, const char *name)
 static bool differs(const struct vt_comparison *comparison, uint32_t output)
 {
     for (uint32_t i = 1; i < comparison->n_engines; i++) {
-        if (!comparison->engines[i].outputs[output].agrees) {
+        const struct vt_compared_engine *engine = &comparison->engines[i];
+        if (!engine->other_precision && !engine->outputs[output].agrees) {
             return true;
         }
     }
@@ -282,7 +283,7 @@ static enum vt_status explain(struct vt_comparison *comparison, struct vt_sessio
         for (uint32_t i = 1; i < comparison->n_engines; i++) {
             comparison->engines[i].feeders = pass.agreements[i];
             comparison->engines[i].n_feeders = pass.agreements[i] != NULL ? pass.n : 0;
-            if (status == VT_OK) {
+            if (status == VT_OK && !comparison->engines[i].other_precision) {
                 settle_outputs(&comparison->engines[i], explanation);
             }
         }

@@ -162,14 +162,17 @@ static enum vt_status run_sample(struct vt_precision_trial *trial, uint64_t samp
     if (status != VT_OK) {
         return status;
     }
+    const uint32_t n = trial->choice.n_candidates;
     for (uint32_t round = 0; round < rounds && status == VT_OK; round++) {
-        for (uint32_t i = 0; i < trial->choice.n_candidates && status == VT_OK; i++) {
+        for (uint32_t k = 0; k < n && status == VT_OK; k++) {
+            /* None is always the one behind the loading of a sample. */
+            const uint32_t i = (uint32_t)((at + round + k) % n);
             if (trial->choice.candidates[i].tried) {
                 status = run_timed(trial, i, sample, err);
             }
         }
     }
-    for (uint32_t i = 0; i < trial->choice.n_candidates && status == VT_OK; i++) {
+    for (uint32_t i = 0; i < n && status == VT_OK; i++) {
         if (trial->choice.candidates[i].tried && trial->scored) {
             status = finish_sample(trial, i, sample, at, err);
         }
