@@ -6,7 +6,7 @@
 #include "kernels/gemm16/gemm16.h"
 
 /* What a group has at least: below, half-empty tiles cost more than they save. */
-#define LEAST_COLUMNS 16
+#define LEAST_COLUMNS 24
 #define LEAST_STEPS   24
 /* First layers have a way of their own, whose patches are not copied. */
 #define LEAST_CHANNELS 8

@@ -117,13 +117,15 @@ void vt_gemm16_pack_b(int64_t k, int64_t n, const struct vt_gemm_matrix *b, uint
 
 /* --- how the work is cut --------------------------------------------------------------------- */
 
-#define PAYS_COLUMNS 8
-#define PAYS_STEPS   24
-#define PAYS_ROWS    16
+#define PAYS_COLUMNS   8
+#define PAYS_STEPS     24
+#define PAYS_ROWS      64
+#define PAYS_STEPS_ALL 32768 /* of all results together: else starting costs more */
 
 bool vt_gemm16_pays(const struct vt_gemm *gemm)
 {
-    if (gemm->n < PAYS_COLUMNS || gemm->k < PAYS_STEPS) {
+    const double all = (double)gemm->batches * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    if (gemm->n < PAYS_COLUMNS || gemm->k < PAYS_STEPS || all < PAYS_STEPS_ALL) {
         return false;
     }
     /* A factor that is packed for a few rows is read once more than it need be. */

@@ -164,10 +164,12 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
         return status;
     }
 
-    layer->half_weights = ctx->precision == VT_PRECISION_FP16W &&
-                          vt_recurrent_knows_half(layer->way) && ctx->inputs[2]->data != NULL &&
+    /* With bf16 too: float16 is finer than bfloat16, and the product is of a few rows. */
+    const bool wanted = ctx->precision != VT_PRECISION_FP32;
+    layer->half_weights = wanted && vt_recurrent_knows_half(layer->way) &&
+                          ctx->inputs[2]->data != NULL &&
                           vt_gemm_half_holds(ctx->inputs[2]->data, vt_op_elements(ctx->inputs[2]));
-    if (ctx->precision == VT_PRECISION_FP16W) {
+    if (wanted) {
         (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s",
                        layer->half_weights ? "fp16 weights" : "fp32 weights");
     }
