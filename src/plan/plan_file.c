@@ -185,6 +185,18 @@ static enum vt_status read_text(struct reader *r, const char *at, const char *en
     return *ret != NULL ? VT_OK : VT_ERR_MEMORY;
 }
 
+static enum vt_status read_precision(struct reader *r, const char *at, const char *end)
+{
+    for (int i = 0; i < VT_PRECISION_COUNT; i++) {
+        const char *name = vt_precision_name((enum vt_precision)i);
+        if (strlen(name) == (size_t)(end - at) && memcmp(name, at, strlen(name)) == 0) {
+            r->file->info.precision = (enum vt_precision)i;
+            return VT_OK;
+        }
+    }
+    return damaged(r, "a precision that there is not");
+}
+
 static enum vt_status read_line(struct reader *r, const char *at, const char *end)
 {
     struct vt_plan_file *file = r->file;
@@ -207,6 +219,8 @@ static enum vt_status read_line(struct reader *r, const char *at, const char *en
         return read_text(r, at, end, &file->build);
     } else if (IS("model")) {
         return read_text(r, at, end, &file->info.model);
+    } else if (IS("precision")) {
+        return read_precision(r, at, end);
     } else if (IS("threads")) {
         status = read_number(r, at, end, 10, &number);
         file->info.threads = (uint32_t)number;

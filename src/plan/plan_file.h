@@ -51,6 +51,7 @@ struct vt_plan_file_info {
     const char *model;   /* as a user names it: a path or a name */
     uint32_t threads, features;
     int64_t batch;
+    enum vt_precision precision; /* of the packed weights */
     const struct vt_shape_binding *shapes;
     uint32_t n_shapes, n_answers, n_weights;
     size_t weight_bytes;
@@ -79,6 +80,7 @@ struct vt_plan_file_contents {
     const char *name; /* `model` of the info */
     uint32_t threads;
     int64_t batch;
+    enum vt_precision precision;
     const struct vt_shape_binding *shapes;
     uint32_t n_shapes;
     struct vt_weights *weights; /* whatever is packed in them */

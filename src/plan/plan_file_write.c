@@ -115,6 +115,9 @@ static enum vt_status make_text(struct writer *w, const struct vt_plan_file_cont
     (void)fprintf(w->text, "version %s\nbuild %s\ncpu %x\nthreads %u\nbatch %lld\nmodel %s\n",
                   vt_version(), vt_build_id(), vt_topology()->features, contents->threads,
                   (long long)contents->batch, contents->name);
+    if (contents->precision != VT_PRECISION_FP32) {
+        (void)fprintf(w->text, "precision %s\n", vt_precision_name(contents->precision));
+    }
     put_shapes(w, contents);
     enum vt_status status = put_parts(w, contents, err);
     if (status != VT_OK) {

@@ -19,6 +19,8 @@
 
 static const char *const tune_choices[] = {"off", "cached", "measure", NULL};
 
+static const char *const precisions[] = {"fp32", "fp16w", "bf16", NULL};
+
 static const struct vt_option options[] = {
     {"output", 'o', VT_OPTION_TEXT, FIELD(output), "Options", "FILE", 0, 0, NULL, NULL,
      "the plan to write; needed"},
@@ -28,6 +30,8 @@ static const struct vt_option options[] = {
      "samples in a request, where the model leaves that open"},
     {"threads", 't', VT_OPTION_INT, FIELD(threads), "Options", "N", 1, 1024, NULL, NULL,
      "CPU threads of the lane that will run it (default: every usable CPU)"},
+    {"precision", 0, VT_OPTION_CHOICE, FIELD(precision), "Options", "P", 0, 0, precisions, "fp32",
+     "how weights are kept: fp32, fp16w or bf16; a run of the plan takes the same"},
     {"tune", 0, VT_OPTION_CHOICE, FIELD(tune), "Options", NULL, 0, 0, tune_choices, "measure",
      "how kernels are chosen: by rule (off), as measured here before (cached), or by measuring "
      "what "
@@ -153,6 +157,8 @@ static enum vt_status write_plan(struct planning *p, uint32_t threads, struct vt
                                                    .name = is_file ? real : p->source.argument,
                                                    .threads = threads,
                                                    .batch = p->job->batch,
+                                                   .precision =
+                                                       (enum vt_precision)p->job->precision,
                                                    .shapes = p->shapes.items,
                                                    .n_shapes = p->shapes.n,
                                                    .weights = p->weights,
@@ -184,7 +190,10 @@ static void report(const struct planning *p, uint32_t threads, struct vt_plan_jo
 static enum vt_status plan(struct planning *p, const char *model, uint32_t threads,
                            struct vt_error *err)
 {
-    enum vt_status status = open_model(p, model, err);
+    enum vt_status status = vt_precision_check((enum vt_precision)p->job->precision, err);
+    if (status == VT_OK) {
+        status = open_model(p, model, err);
+    }
     if (status == VT_OK) {
         status = make_inputs(p, err);
     }
@@ -192,7 +201,8 @@ static enum vt_status plan(struct planning *p, const char *model, uint32_t threa
         status = start(p, threads, err);
     }
     if (status == VT_OK) {
-        const struct vt_plan_options planned = {.tuning = p->tuning};
+        const struct vt_plan_options planned = {.tuning = p->tuning,
+                                                .precision = (enum vt_precision)p->job->precision};
         status = vt_plan_new(p->model, p->weights, p->pool, p->inputs, p->signature.n_inputs,
                              &planned, err, &p->plan);
     }

@@ -14,7 +14,8 @@ struct vt_plan_job {
     const char *output;
     struct vt_text_list shapes;
     int64_t batch, threads;
-    int tune; /* off, cached, measure */
+    int tune;      /* off, cached, measure */
+    int precision; /* enum vt_precision */
 };
 
 /* Static storage. */

@@ -176,6 +176,33 @@ static void comparing_precisions_is_no_fault(void **state)
     outcome_free(&outcome);
 }
 
+/* A plan keeps the weights as the precision wants them, and a run of it takes the same. */
+static void a_plan_remembers(void **state)
+{
+    (void)state;
+    const char *precision = has_bf16() ? "bf16" : "fp16w";
+    struct outcome outcome =
+        vatio("plan", "digits", "--precision", precision, "--tune", "off", "-o", "p.plan", NULL);
+    assert_int_equal(outcome.code, 0);
+    outcome_free(&outcome);
+    outcome = vatio("run", "p.plan", "--mode", "performance", "-s", "singlestream", "-d", "20ms",
+                    "-t", "1", "--engine-option", "tune=off", "--json", "-o", "pp", NULL);
+    json_t *root = run_json(&outcome);
+    const char *text = json_string_value(json_object_get(engine_of(root), "description"));
+    assert_string_equal(json_string_value(json_object_get(engine_of(root), "precision")),
+                        precision);
+    const char *mapped = strstr(text, " weights mapped");
+    assert_non_null(mapped);
+    int n = 0, of = 0;
+    const char *from = strrchr(text, ',');
+    assert_non_null(from);
+    assert_int_equal(sscanf(from, ", %d of %d weights", &n, &of), 2);
+    assert_int_equal(n, of);
+    json_decref(root);
+    outcome_free(&outcome);
+    assert_one_error(vatio("run", "p.plan", "--precision", "int8", NULL), 2, "a plan holds");
+}
+
 static void wrong_use_is_refused(void **state)
 {
     (void)state;
@@ -202,6 +229,7 @@ int main(void)
         cmocka_unit_test(no_loss_is_no_loss),
         cmocka_unit_test(real_pictures_stay_right),
         cmocka_unit_test(comparing_precisions_is_no_fault),
+        cmocka_unit_test(a_plan_remembers),
         cmocka_unit_test(wrong_use_is_refused),
     };
     return cmocka_run_group_tests(tests, make_work_folder, remove_work_folder);

@@ -85,6 +85,11 @@ enum vt_status vt_precision_ask(struct vt_session *session, struct vt_error *err
     }
     const char *setting = take_setting(session);
     enum vt_status status = setting != NULL ? read_wish(session, setting, err) : VT_OK;
+    if (setting == NULL && session->wish == VT_WISH_FP32 && session->source.plan_file != NULL) {
+        struct vt_plan_file_info info;
+        vt_plan_file_info(session->source.plan_file, &info);
+        session->wish = (enum vt_precision_wish)info.precision;
+    }
     if (status == VT_OK && session->wish >= VT_WISH_INT8 && session->source.plan_file != NULL) {
         status = vt_error_set(err, VT_ERR_USAGE,
                               "--precision %s: a plan holds the weights of one model; give the "
