@@ -3,12 +3,14 @@
 
 #include "kernel_test.h"
 #include "kernels/attention/attention.h"
+#include "kernels/gemm16/gemm16.h"
 
 struct problem {
     struct vt_attention a;
     float *q, *k, *v, *past_k, *past_v, *y, *scores;
     void *mask; /* of exactly the elements that are looked at, or NULL */
     int64_t *valid;
+    double bound; /* of an error */
 };
 
 static double key_at(const struct problem *p, int64_t b, int64_t h, int64_t t, int64_t i,
@@ -67,7 +69,7 @@ static void check_query(const struct problem *p, int64_t b, int64_t h, int64_t q
         for (int64_t t = 0; t < n; t++)
             want += sum > 0 ? s[t] / sum * key_at(p, b, kv, t, i, true) : 0;
         const double got = (double)p->y[row * a->v_size + i];
-        if (!(fabs(got - want) <= 2e-5))
+        if (!(fabs(got - want) <= p->bound))
             fail_msg("query %lld of head %lld, element %lld: %.9g, not %.9g", (long long)query,
                      (long long)h, (long long)i, got, want);
     }
@@ -141,6 +143,45 @@ static void solve(struct problem *p, struct vt_pool *pool, struct random *r, int
         vt_free(all[i]);
 }
 
+/* In bfloat16: scores of up to 8 are off by up to 2^-8 of that, and weights by as much. */
+#define BF16_BOUND 0.06
+
+/* Every kernel of bfloat16 that the machine has, and portable code. */
+static void test_bf16(void **state)
+{
+    struct random r = {17};
+    struct vt_pool *pool = test_pool(3);
+    const uint32_t features = vt_topology()->features;
+    uint32_t n = 0;
+    (void)state;
+    while (vt_gemm16_kernel_at(features, n) != NULL)
+        n++;
+    for (uint32_t turn = 0; turn < 120; turn++) {
+        struct problem p = {.a = {.left = -1, .right = -1}, .bound = BF16_BOUND};
+        struct vt_attention *a = &p.a;
+        a->gemm = vt_gemm_kernel_find(features);
+        a->way = vt_attention_way_find(features);
+        a->bf16 = vt_gemm16_kernel_at(features, turn % n);
+        a->batch = random_int(&r, 1, 2);
+        a->kv_heads = random_int(&r, 1, 2);
+        a->q_heads = a->kv_heads * random_int(&r, 1, 2);
+        a->q_len = random_int(&r, 1, 70);
+        a->kv_len = random_int(&r, 1, 70);
+        a->past_len = turn % 5 == 2 ? random_int(&r, 1, 30) : 0;
+        a->size = random_int(&r, 1, turn % 7 == 0 ? 80 : 40);
+        a->v_size = random_int(&r, 1, turn % 11 == 0 ? 80 : 40);
+        a->packed = turn % 2 == 0;
+        a->causal = turn % 3 == 1;
+        if (turn % 40 == 39) {
+            a->q_len = random_int(&r, 380, 420);
+            a->kv_len = random_int(&r, 400, 450);
+            a->batch = a->q_heads = a->kv_heads = 1;
+        }
+        solve(&p, turn % 2 ? pool : NULL, &r, (int)turn);
+    }
+    vt_pool_free(pool);
+}
+
 /* Lengths below, at and beyond the blocks; masks of all kinds; shared heads; a past. */
 static void test_shapes(void **state)
 {
@@ -150,7 +191,7 @@ static void test_shapes(void **state)
     const int n = usable_features(features);
     (void)state;
     for (int turn = 0; turn < 240; turn++) {
-        struct problem p = {.a = {.left = -1, .right = -1}};
+        struct problem p = {.a = {.left = -1, .right = -1}, .bound = 2e-5};
         struct vt_attention *a = &p.a;
         a->gemm = vt_gemm_kernel_find(features[turn % n]);
         a->way = vt_attention_way_find(features[turn % n]);
@@ -215,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

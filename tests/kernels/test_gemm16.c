@@ -74,6 +74,28 @@ static void kernels_round_alike(void **state)
     }
 }
 
+static void panels_are_pairs_of_rows(void **state)
+{
+    (void)state;
+    struct random r = {13};
+    const struct vt_gemm16_kernel *kernel;
+    for (uint32_t i = 0; (kernel = vt_gemm16_kernel_at(vt_topology()->features, i)) != NULL; i++) {
+        for (int64_t n = 0; n < 40; n++) {
+            const int64_t stride = VT_GEMM16_NR + random_int(&r, 0, 3);
+            const int64_t padded = (n + 1) / 2 * 2 + random_int(&r, 0, 2) * 2;
+            float *rows = random_floats(&r, n * stride + 1);
+            uint16_t *panel = vt_alloc((size_t)(padded * VT_GEMM16_NR + 1) * sizeof(*panel));
+            kernel->pair(rows, stride, n, padded, panel);
+            for (int64_t k = 0; k < padded; k++)
+                for (int64_t j = 0; j < VT_GEMM16_NR; j++)
+                    assert_int_equal(panel[vt_gemm16_place_of(padded, k, j)],
+                                     k < n ? vt_bf16_round(rows[k * stride + j]) : 0);
+            vt_free(rows);
+            vt_free(panel);
+        }
+    }
+}
+
 struct operands {
     const struct vt_gemm *gemm;
     const float *a, *b, *row_bias, *col_bias, *residual;
@@ -262,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounding_is_to_nearest_even),
         cmocka_unit_test(kernels_round_alike),
+        cmocka_unit_test(panels_are_pairs_of_rows),
         cmocka_unit_test(products_are_those_of_the_definition),
         cmocka_unit_test(what_is_not_finite_stays_so),
     };

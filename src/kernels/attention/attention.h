@@ -37,6 +37,9 @@ const struct vt_attention_way *vt_attention_way_find(uint32_t features);
 struct vt_attention {
     const struct vt_gemm_kernel *gemm;
     const struct vt_attention_way *way;
+    /* Queries, keys, values and weights are rounded to bfloat16 (kernels/gemm16), where no scores
+     * are kept; NULL: fp32. The way's panels have as many columns then: VT_GEMM16_NR. */
+    const struct vt_gemm16_kernel *bf16;
     int64_t batch, q_heads, kv_heads, q_len, kv_len, past_len, size, v_size;
     bool packed;
     float scale, softcap; /* softcap 0: none */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/gemm16/gemm16.h"
+
 /* Scores of a strip against a block of keys stay in the first-level cache. */
 #define STRIP_FLOATS 6144
 /* Queries of an item, whose packed form and sums stay in the second-level cache. */
@@ -37,6 +39,10 @@ struct partition {
 static struct partition partition_of(const struct vt_attention *a, uint32_t threads)
 {
     struct partition p = {.mr = a->gemm->mr, .nr = a->gemm->nr};
+    if (a->bf16 != NULL) {
+        p.mr = VT_GEMM16_KU; /* keys are steps of the second product */
+        p.nr = VT_GEMM16_NR;
+    }
     const int64_t strips = (a->q_len + p.nr - 1) / p.nr, heads = a->batch * a->q_heads;
     const int64_t wanted = threads == 1 ? 1 : (int64_t)threads * ITEMS_PER_THREAD;
     const int64_t keys = max_i64(1, a->past_len + a->kv_len);
@@ -58,26 +64,57 @@ struct scratch {
     float *out;       /* [strips][v_size][nr] */
     float *max, *sum; /* [strips][nr] */
     int32_t *low, *high;
+    /* Of bfloat16 alone: queries as panels, keys and values as rows, weights as a panel; and what
+     * is turned before it is rounded. */
+    uint16_t *q16, *k16, *v16, *p16;
+    float *turned; /* [size or v_size][nr] */
 };
 
-enum { QUERIES, KEYS, VALUES, SCORES, MASK, OUT, MAX, SUM, LOW, HIGH, PARTS };
+enum { QUERIES, KEYS, VALUES, SCORES, MASK, OUT, MAX, SUM, LOW, HIGH, WEIGHTS, TURNED, PARTS };
+
+/* Rows of bfloat16 start in different sets of the cache. */
+static int64_t row16(int64_t n)
+{
+    return vt_gemm16_pad(n) + VT_GEMM16_KU;
+}
+
+/* Rows of a strip's sums: in bfloat16 whole tiles. */
+static int64_t out_rows(const struct vt_attention *a)
+{
+    return a->bf16 != NULL ? round_up(a->v_size, a->bf16->mr) : a->v_size;
+}
+
+/* What differs in bfloat16, in floats. */
+static void cut16(const struct vt_attention *a, const struct partition *p, int64_t floats[PARTS])
+{
+    const int64_t keys = round_up(p->keys, a->bf16->mr);
+    floats[QUERIES] = p->strips * vt_gemm16_pad(a->size) * p->nr / 2;
+    floats[KEYS] = keys * row16(a->size) / 2;
+    floats[VALUES] = out_rows(a) * row16(p->keys) / 2;
+    floats[SCORES] = keys * p->nr;
+    floats[WEIGHTS] = vt_gemm16_pad(p->keys) * p->nr / 2;
+    floats[TURNED] = max_i64(a->size, a->v_size) * p->nr;
+}
 
 /* Where the parts start, in floats; returns how many these are in all. */
 static size_t cut(const struct vt_attention *a, const struct partition *p, size_t ret_at[PARTS])
 {
-    const int64_t floats[PARTS] = {
+    int64_t floats[PARTS] = {
         [QUERIES] = p->strips * a->size * p->nr,
         [KEYS] = p->keys * a->size,
         [VALUES] = p->keys * round_up(a->v_size, p->mr),
         [SCORES] = p->keys * p->nr,
         [MASK] = p->keys * p->nr,
-        [OUT] = p->strips * a->v_size * p->nr,
+        [OUT] = p->strips * out_rows(a) * p->nr,
         [MAX] = p->strips * p->nr,
         [SUM] = p->strips * p->nr,
         [LOW] = p->nr,
         [HIGH] = p->nr,
     };
     size_t at = 0;
+    if (a->bf16 != NULL) {
+        cut16(a, p, floats);
+    }
     for (int i = 0; i < PARTS; i++) {
         ret_at[i] = at;
         at += (size_t)round_up(floats[i], 16);
@@ -101,6 +138,11 @@ static struct scratch scratch_of(const struct vt_attention *a, const struct part
         .sum = memory + at[SUM],
         .low = (int32_t *)(void *)(memory + at[LOW]),
         .high = (int32_t *)(void *)(memory + at[HIGH]),
+        .q16 = (uint16_t *)(void *)(memory + at[QUERIES]),
+        .k16 = (uint16_t *)(void *)(memory + at[KEYS]),
+        .v16 = (uint16_t *)(void *)(memory + at[VALUES]),
+        .p16 = (uint16_t *)(void *)(memory + at[WEIGHTS]),
+        .turned = memory + at[TURNED],
     };
 }
 
@@ -148,7 +190,13 @@ static void pack_queries(const struct item *item)
         for (int64_t j = 0; j < n; j++) {
             rows[j] = item->data->q + query_place(item, item->first + q + j) * a->size;
         }
-        a->way->turn(rows, n, a->size, a->scale, nr, item->s.q + q * a->size);
+        if (a->bf16 != NULL) {
+            a->way->turn(rows, n, a->size, a->scale, nr, item->s.turned);
+            a->bf16->pair(item->s.turned, nr, a->size, vt_gemm16_pad(a->size),
+                          item->s.q16 + q * vt_gemm16_pad(a->size));
+        } else {
+            a->way->turn(rows, n, a->size, a->scale, nr, item->s.q + q * a->size);
+        }
     }
 }
 
@@ -181,6 +229,31 @@ static void spread(const float *from, int64_t n, int64_t mr, int64_t step, float
     }
     for (int64_t j = 0; i < n && j < mr; j++) {
         to[j] = i + j < n ? from[i + j] : 0.0f;
+    }
+}
+
+/* Keys as rows, values as columns that become rows, padded with zeros to whole steps. */
+static void pack_block16(const struct item *item, int64_t k0, int64_t keys)
+{
+    const struct vt_attention *a = item->a;
+    const struct vt_attention_data *data = item->data;
+    const int64_t nr = item->part.nr, size = vt_gemm16_pad(a->size), step = row16(item->part.keys);
+    const float *rows[VT_GEMM_NR_MAX];
+    for (int64_t k = 0; k < keys; k++) {
+        a->bf16->narrow(
+            vt_attention_row(a, data->past_k, data->k, a->size, item->batch, item->kv_head, k0 + k),
+            a->size, size, item->s.k16 + k * row16(a->size));
+    }
+    for (int64_t k = 0; k < keys; k += nr) {
+        const int64_t n = min_i64(nr, keys - k);
+        for (int64_t j = 0; j < n; j++) {
+            rows[j] = vt_attention_row(a, data->past_v, data->v, a->v_size, item->batch,
+                                       item->kv_head, k0 + k + j);
+        }
+        a->way->turn(rows, n, a->v_size, 1.0f, nr, item->s.turned);
+        for (int64_t i = 0; i < a->v_size; i++) {
+            a->bf16->narrow(item->s.turned + i * nr, nr, nr, item->s.v16 + i * step + k);
+        }
     }
 }
 
@@ -281,18 +354,74 @@ static void fill_bias(const struct item *item, int64_t query, int64_t n, int64_t
     }
 }
 
+/* Scores of a strip against the block, and then their weights times the values. */
+static void scores32(const struct item *item, int64_t q, int64_t keys)
+{
+    const struct vt_attention *a = item->a;
+    const int64_t mr = item->part.mr, nr = item->part.nr;
+    struct vt_gemm_tile tile = {.k = a->size, .b = item->s.q + q * a->size, .ldc = nr};
+    for (int64_t k = 0; k < keys; k += mr) {
+        tile.a = item->s.k + k * a->size;
+        tile.c = item->s.scores + k * nr;
+        a->gemm->packed(&tile, (uint32_t)min_i64(mr, keys - k));
+    }
+}
+
+static void weigh32(const struct item *item, int64_t keys, float *out)
+{
+    const struct vt_attention *a = item->a;
+    const int64_t mr = item->part.mr, nr = item->part.nr;
+    struct vt_gemm_tile tile = {.k = keys, .b = item->s.scores, .ldc = nr, .accumulate = true};
+    for (int64_t i = 0; i < a->v_size; i += mr) {
+        tile.a = item->s.v + i * keys;
+        tile.c = out + i * nr;
+        a->gemm->packed(&tile, (uint32_t)min_i64(mr, a->v_size - i));
+    }
+}
+
+static void scores16(const struct item *item, int64_t q, int64_t keys)
+{
+    const struct vt_attention *a = item->a;
+    const int64_t size = vt_gemm16_pad(a->size), mr = a->bf16->mr;
+    struct vt_gemm16_tile tile = {
+        .a_stride = row16(a->size), .b = item->s.q16 + q * size, .k = size, .cols = VT_GEMM16_NR};
+    for (int64_t k = 0; k < keys; k += mr) {
+        tile.a = item->s.k16 + k * tile.a_stride;
+        tile.sums = item->s.scores + k * VT_GEMM16_NR;
+        tile.rows = (uint32_t)min_i64(mr, keys - k);
+        a->bf16->sum(&tile);
+    }
+}
+
+static void weigh16(const struct item *item, int64_t keys, float *out)
+{
+    const struct vt_attention *a = item->a;
+    const int64_t padded = vt_gemm16_pad(keys), mr = a->bf16->mr;
+    struct vt_gemm16_tile tile = {.a_stride = row16(item->part.keys),
+                                  .b = item->s.p16,
+                                  .k = padded,
+                                  .cols = VT_GEMM16_NR,
+                                  .accumulate = true};
+    a->bf16->pair(item->s.scores, VT_GEMM16_NR, keys, padded, item->s.p16);
+    for (int64_t i = 0; i < a->v_size; i += mr) {
+        tile.a = item->s.v16 + i * tile.a_stride;
+        tile.sums = out + i * VT_GEMM16_NR;
+        tile.rows = (uint32_t)min_i64(mr, a->v_size - i);
+        a->bf16->sum(&tile);
+    }
+}
+
 static void one_strip(const struct item *item, int64_t q, int64_t k0, int64_t keys)
 {
     const struct vt_attention *a = item->a;
-    const int64_t mr = item->part.mr, nr = item->part.nr, n = min_i64(nr, item->queries - q);
-    const float *packed_q = item->s.q + q * a->size;
+    const int64_t nr = item->part.nr, n = min_i64(nr, item->queries - q);
     struct vt_attention_strip strip = {.keys = keys,
                                        .lanes = nr,
                                        .scores = item->s.scores,
                                        .softcap = a->softcap,
                                        .max = item->s.max + q,
                                        .sum = item->s.sum + q,
-                                       .out = item->s.out + q * a->v_size,
+                                       .out = item->s.out + q * out_rows(a),
                                        .v_size = a->v_size};
     bool all = true;
     if (!bound_strip(item, item->first + q, n, k0, keys, &all)) {
@@ -303,18 +432,14 @@ static void one_strip(const struct item *item, int64_t q, int64_t k0, int64_t ke
     if (item->data->mask != NULL) {
         fill_bias(item, item->first + q, n, k0, keys, &strip);
     }
-    struct vt_gemm_tile tile = {.k = a->size, .b = packed_q, .ldc = nr};
-    for (int64_t k = 0; k < keys; k += mr) {
-        tile.a = item->s.k + k * a->size;
-        tile.c = item->s.scores + k * nr;
-        a->gemm->packed(&tile, (uint32_t)min_i64(mr, keys - k));
-    }
-    a->way->strip(&strip);
-    tile = (struct vt_gemm_tile){.k = keys, .b = item->s.scores, .ldc = nr, .accumulate = true};
-    for (int64_t i = 0; i < a->v_size; i += mr) {
-        tile.a = item->s.v + i * keys;
-        tile.c = strip.out + i * nr;
-        a->gemm->packed(&tile, (uint32_t)min_i64(mr, a->v_size - i));
+    if (a->bf16 != NULL) {
+        scores16(item, q, keys);
+        a->way->strip(&strip);
+        weigh16(item, keys, strip.out);
+    } else {
+        scores32(item, q, keys);
+        a->way->strip(&strip);
+        weigh32(item, keys, strip.out);
     }
 }
 
@@ -330,7 +455,7 @@ static void write_strip(const struct item *item, int64_t q)
         scale[j] = sum == 0.0f ? 0.0f : 1.0f / sum;
         rows[j] = item->data->y + query_place(item, item->first + q + j) * a->v_size;
     }
-    a->way->turn_back(item->s.out + q * a->v_size, nr, n, a->v_size, scale, rows);
+    a->way->turn_back(item->s.out + q * out_rows(a), nr, n, a->v_size, scale, rows);
 }
 
 static void run_item(const struct item *item)
@@ -341,14 +466,18 @@ static void run_item(const struct item *item)
     seen_by(item, item->first, &low, &unused);
     seen_by(item, item->first + item->queries - 1, &unused, &high);
     pack_queries(item);
-    memset(item->s.out, 0, (size_t)(lanes * a->v_size) * sizeof(float));
+    memset(item->s.out, 0, (size_t)(lanes * out_rows(a)) * sizeof(float));
     for (int64_t j = 0; j < lanes; j++) {
         item->s.max[j] = -INFINITY;
         item->s.sum[j] = 0.0f;
     }
     for (int64_t k0 = low; k0 < high; k0 += item->part.keys) {
         const int64_t keys = min_i64(item->part.keys, high - k0);
-        pack_block(item, k0, keys);
+        if (a->bf16 != NULL) {
+            pack_block16(item, k0, keys);
+        } else {
+            pack_block(item, k0, keys);
+        }
         for (int64_t q = 0; q < item->queries; q += nr) {
             one_strip(item, q, k0, keys);
         }
@@ -363,6 +492,9 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
     const struct job *job = ctx;
     const struct vt_attention *a = job->a;
     const struct vt_attention_data *data = job->data;
+    if (a->bf16 != NULL && a->bf16->begin != NULL) {
+        a->bf16->begin();
+    }
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = i / job->part.items_a_head, queries = job->part.strips * job->part.nr;
         struct item item = {.a = a,
@@ -384,6 +516,9 @@ static void run_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
         }
         item.s = scratch_of(a, &job->part, job->workspace + worker * job->step);
         run_item(&item);
+    }
+    if (a->bf16 != NULL && a->bf16->end != NULL) {
+        a->bf16->end();
     }
 }
 

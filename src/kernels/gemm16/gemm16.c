@@ -35,6 +35,7 @@ static const struct vt_gemm16_kernel kernel_portable = {
     .mr = 4,
     .sum = vt_bf16_gemm_4x32__portable,
     .narrow = vt_bf16_narrow__portable,
+    .pair = vt_bf16_pair__portable,
     .finish = vt_bf16_finish__portable,
 };
 #if defined(__x86_64__)
@@ -43,6 +44,7 @@ static const struct vt_gemm16_kernel kernel_avx512 = {
     .mr = 12,
     .sum = vt_bf16_gemm_12x32__avx512,
     .narrow = vt_bf16_narrow__avx512,
+    .pair = vt_bf16_pair__avx512,
     .finish = vt_bf16_finish__avx512,
 };
 static const struct vt_gemm16_kernel kernel_amx = {
@@ -52,6 +54,7 @@ static const struct vt_gemm16_kernel kernel_amx = {
     .end = vt_amx_end,
     .sum = vt_bf16_gemm_32x32__amx,
     .narrow = vt_bf16_narrow__avx512,
+    .pair = vt_bf16_pair__avx512,
     .finish = vt_bf16_finish__avx512,
 };
 #endif
@@ -358,8 +361,13 @@ static void compute_columns(const struct block *block, int64_t n0, int64_t n1, u
             panel.b = b + n * k;
             panel.next = n + NR < n1 ? panel.b + NR * k : NULL;
         } else {
-            pack_panel(block->place.b + n * gemm->b_col_stride, gemm->b_row_stride,
-                       gemm->b_col_stride, gemm->k, panel.cols, scratch);
+            const float *from = block->place.b + n * gemm->b_col_stride;
+            if (gemm->b_col_stride == 1 && panel.cols == NR) {
+                gemm->bf16->pair(from, gemm->b_row_stride, gemm->k, k, scratch);
+            } else {
+                pack_panel(from, gemm->b_row_stride, gemm->b_col_stride, gemm->k, panel.cols,
+                           scratch);
+            }
             panel.b = scratch;
         }
         compute_panel(block, &panel);

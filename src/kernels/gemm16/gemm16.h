@@ -55,6 +55,9 @@ struct vt_gemm16_kernel {
     void (*sum)(const struct vt_gemm16_tile *tile);
     /* to[0 .. padded): the n numbers rounded, then zeros. */
     void (*narrow)(const float *from, int64_t n, int64_t padded, uint16_t *to);
+    /* A panel of B from n rows of VT_GEMM16_NR numbers that lie `stride` apart; rows from there to
+     * `padded`, which is even, are zeros. */
+    void (*pair)(const float *rows, int64_t stride, int64_t n, int64_t padded, uint16_t *ret_panel);
     void (*finish)(const struct vt_gemm16_finish *finish);
 };
 

@@ -86,5 +86,26 @@ void vt_bf16_narrow__avx512(const float *from, int64_t n, int64_t padded, uint16
     }
 }
 
+/* Two rows by 16 columns: each pair side by side. */
+INLINE __m512i pair_of(__m512 first, __m512 second)
+{
+    const __m512i one = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(first));
+    const __m512i other = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(second));
+    return _mm512_or_si512(one, _mm512_slli_epi32(other, 16));
+}
+
+void vt_bf16_pair__avx512(const float *rows, int64_t stride, int64_t n, int64_t padded,
+                          uint16_t *ret_panel)
+{
+    for (int64_t k = 0; k < padded; k += 2, ret_panel += (ptrdiff_t)2 * VT_GEMM16_NR) {
+        const float *one = rows + k * stride, *other = one + stride;
+        for (int j = 0; j < VT_GEMM16_NR; j += 16) {
+            const __m512 first = k < n ? _mm512_loadu_ps(one + j) : _mm512_setzero_ps();
+            const __m512 second = k + 1 < n ? _mm512_loadu_ps(other + j) : _mm512_setzero_ps();
+            _mm512_storeu_si512(ret_panel + (ptrdiff_t)2 * j, pair_of(first, second));
+        }
+    }
+}
+
 #define VT_FINISH_NAME vt_bf16_finish__avx512
 #include "kernels/gemm16/finish.inc"

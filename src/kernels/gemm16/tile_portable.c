@@ -27,6 +27,17 @@ void vt_bf16_narrow__portable(const float *from, int64_t n, int64_t padded, uint
     }
 }
 
+void vt_bf16_pair__portable(const float *rows, int64_t stride, int64_t n, int64_t padded,
+                            uint16_t *ret_panel)
+{
+    for (int64_t k = 0; k < padded; k++) {
+        uint16_t *to = ret_panel + k / 2 * (ptrdiff_t)(2 * VT_GEMM16_NR) + k % 2;
+        for (int j = 0; j < VT_GEMM16_NR; j++) {
+            to[2 * j] = k < n ? vt_bf16_round(rows[k * stride + j]) : 0;
+        }
+    }
+}
+
 void vt_bf16_gemm_4x32__portable(const struct vt_gemm16_tile *tile)
 {
     for (uint32_t r = 0; r < tile->rows; r++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/topology.h"
 #include "kernels/attention/attention.h"
+#include "kernels/gemm16/gemm16.h"
 #include "plan/ops/support.h"
 
 static const struct vt_tensor *given(const struct vt_op_context *ctx, uint32_t index)
@@ -88,6 +90,9 @@ static enum vt_status read_mask(const struct vt_op_context *ctx, struct vt_atten
     return VT_OK;
 }
 
+/* Queries and keys: of fewer, tiles of bfloat16 stay half empty. */
+#define BF16_LEAST 16
+
 static enum vt_status attention_prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     struct vt_attention *a = ctx->state;
@@ -118,6 +123,12 @@ static enum vt_status attention_prepare(struct vt_op_context *ctx, size_t *ret_w
     a->stage = (enum vt_attention_stage)stage;
     a->keeps_scores = ctx->n_outputs > 3;
     a->scale = vt_node_float(ctx->node, "scale", (float)(1 / sqrt((double)a->size)));
+    if (ctx->precision == VT_PRECISION_BF16 && !a->keeps_scores && a->q_len >= BF16_LEAST &&
+        a->past_len + a->kv_len >= BF16_LEAST) {
+        a->bf16 = vt_gemm16_kernel_find(vt_topology()->features);
+        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "bf16 %s",
+                       a->bf16 != NULL ? a->bf16->name : "");
+    }
     *ret_workspace = vt_attention_workspace_bytes(a, vt_pool_threads(ctx->pool));
     return VT_OK;
 }
