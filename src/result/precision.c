@@ -62,9 +62,10 @@ char *vt_precision_choice_text(const struct vt_precision_choice *choice, char *t
         if (!c->tried) {
             (void)snprintf(piece, sizeof piece, "%s not tried (%s)", c->precision, c->why);
         } else if (c->has_quality) {
-            (void)snprintf(piece, sizeof piece, "%s %s %s %s%s%s", c->precision,
+            (void)snprintf(piece, sizeof piece, "%s %s %s %s%s%s%s", c->precision,
                            vt_duration_text((int64_t)c->time_ns, a, sizeof a), choice->metric,
-                           vt_number_text(c->quality, b, sizeof b), choice->unit,
+                           vt_number_text(c->quality, b, sizeof b),
+                           choice->unit[0] != '\0' ? " " : "", choice->unit,
                            c->holds ? "" : ", too much lost");
         } else {
             (void)snprintf(piece, sizeof piece, "%s %s RMS %s%s", c->precision,

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "fixture.h"
+#include "result/profile.h"
 
 struct values {
     bool json;
@@ -77,6 +78,68 @@ static json_t *at(json_t *json, const char *path)
 #define TEXT(path) json_string_value(at(root, path))
 #define INT(path)  json_integer_value(at(root, path))
 #define REAL(path) json_number_value(at(root, path))
+
+/* What is only there when it is known: layers, and a choice of precision. */
+static void test_engine(void **state)
+{
+    struct fixture f;
+    struct vt_profile_layer *layers = vt_calloc(2, sizeof *layers);
+    char text[640];
+
+    (void)state;
+    fixture_init(&f);
+    json_t *root = parsed(&f.result);
+    assert_true(json_is_null(at(root, "engine.layers")));
+    assert_true(json_is_null(at(root, "engine.precision_choice")));
+    json_decref(root);
+
+    layers[0] = (struct vt_profile_layer){
+        .node = "conv1", .op = "Conv+Relu", .kernel = "rows bf16", .tuned = true, .shape = "1x8"};
+    layers[1] = (struct vt_profile_layer){.node = "n", .op = "Softmax", .shape = "1x2"};
+    f.result.layers = layers;
+    f.result.n_layers = 2;
+    f.result.precision_choice =
+        (struct vt_precision_choice){.made = true,
+                                     .chosen = "bf16",
+                                     .rule = "rule",
+                                     .why = "why",
+                                     .metric = "top-1",
+                                     .unit = "%",
+                                     .loss_allowed_percent = 1,
+                                     .samples = 7,
+                                     .candidates = {{.precision = "fp32",
+                                                     .tried = true,
+                                                     .time_ns = 2000,
+                                                     .has_quality = true,
+                                                     .quality = 97.5,
+                                                     .has_rms = true,
+                                                     .holds = true},
+                                                    {.precision = "int8", .why = "no data"}},
+                                     .n_candidates = 2};
+    root = parsed(&f.result);
+    assert_string_equal(TEXT("engine.layers.0.node"), "conv1");
+    assert_string_equal(TEXT("engine.layers.0.kernel"), "rows bf16");
+    assert_true(json_is_true(at(root, "engine.layers.0.tuned")));
+    assert_string_equal(TEXT("engine.layers.0.output_shape"), "1x8");
+    assert_true(json_is_null(at(root, "engine.layers.1.kernel")));
+    assert_string_equal(TEXT("engine.precision_choice.chosen"), "bf16");
+    assert_int_equal(INT("engine.precision_choice.samples"), 7);
+    assert_float_equal(REAL("engine.precision_choice.candidates.0.quality"), 97.5, 0);
+    assert_true(json_is_null(at(root, "engine.precision_choice.candidates.1.time_ns")));
+    assert_string_equal(TEXT("engine.precision_choice.candidates.1.why"), "no data");
+    vt_precision_choice_text(&f.result.precision_choice, text, sizeof text);
+    assert_non_null(strstr(text, "bf16, why: fp32 2"));
+    assert_non_null(strstr(text, "top-1 97.5 %; int8 not tried (no data)"));
+    /* What does not fit is cut, not written. */
+    for (size_t size = 1; size < 60; size++) {
+        memset(text, 'x', sizeof text);
+        vt_precision_choice_text(&f.result.precision_choice, text, size);
+        assert_true(strlen(text) < size);
+        assert_int_equal(text[size], 'x');
+    }
+    json_decref(root);
+    vt_free(layers);
+}
 
 static void test_fields(void **state)
 {
@@ -430,13 +493,10 @@ static void test_cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_job_echo),
-        cmocka_unit_test(test_manner_and_tokens),
-        cmocka_unit_test(test_awkward),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_cannot_write),
+        cmocka_unit_test(test_engine),   cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_job_echo), cmocka_unit_test(test_manner_and_tokens),
+        cmocka_unit_test(test_awkward),  cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_write),    cmocka_unit_test(test_cannot_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,9 @@ void vt_bf16_pair__portable(const float *rows, int64_t stride, int64_t n, int64_
                             uint16_t *ret_panel)
 {
     for (int64_t k = 0; k < padded; k++) {
-        uint16_t *to = ret_panel + k / 2 * (ptrdiff_t)(2 * VT_GEMM16_NR) + k % 2;
+        uint16_t *to = ret_panel + k / 2 * (ptrdiff_t)2 * VT_GEMM16_NR + k % 2;
         for (int j = 0; j < VT_GEMM16_NR; j++) {
-            to[2 * j] = k < n ? vt_bf16_round(rows[k * stride + j]) : 0;
+            to[(ptrdiff_t)2 * j] = k < n ? vt_bf16_round(rows[k * stride + j]) : 0;
         }
     }
 }
@@ -50,8 +50,8 @@ void vt_bf16_gemm_4x32__portable(const struct vt_gemm16_tile *tile)
             const uint16_t *b = tile->b + k * VT_GEMM16_NR;
             const float a0 = vt_bf16_widen(a[k]), a1 = vt_bf16_widen(a[k + 1]);
             for (uint32_t j = 0; j < VT_GEMM16_NR; j++) {
-                sums[j] += a0 * vt_bf16_widen(b[2 * j]);
-                sums[j] += a1 * vt_bf16_widen(b[2 * j + 1]);
+                sums[j] += a0 * vt_bf16_widen(b[(size_t)2 * j]);
+                sums[j] += a1 * vt_bf16_widen(b[(size_t)2 * j + 1]);
             }
         }
     }

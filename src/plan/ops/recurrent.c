@@ -135,6 +135,20 @@ static enum vt_status read_shapes(const struct vt_op_context *ctx, struct vt_rec
     return VT_OK;
 }
 
+/* Of the state; in bf16 as in fp16w, for float16 is finer than bfloat16, and the product is of a
+ * few rows. */
+static void choose_weights(struct vt_op_context *ctx, struct vt_recurrent *layer)
+{
+    const struct vt_tensor *r = ctx->inputs[2];
+    if (ctx->precision == VT_PRECISION_FP32) {
+        return;
+    }
+    layer->half_weights = vt_recurrent_knows_half(layer->way) && r->data != NULL &&
+                          vt_gemm_half_holds(r->data, vt_op_elements(r));
+    (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s",
+                   layer->half_weights ? "fp16 weights" : "fp32 weights");
+}
+
 static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
 {
     struct state *s = ctx->state;
@@ -164,15 +178,7 @@ static enum vt_status prepare(struct vt_op_context *ctx, size_t *ret_workspace)
         return status;
     }
 
-    /* With bf16 too: float16 is finer than bfloat16, and the product is of a few rows. */
-    const bool wanted = ctx->precision != VT_PRECISION_FP32;
-    layer->half_weights = wanted && vt_recurrent_knows_half(layer->way) &&
-                          ctx->inputs[2]->data != NULL &&
-                          vt_gemm_half_holds(ctx->inputs[2]->data, vt_op_elements(ctx->inputs[2]));
-    if (wanted) {
-        (void)snprintf(ctx->kernel, sizeof(ctx->kernel), "%s",
-                       layer->half_weights ? "fp16 weights" : "fp32 weights");
-    }
+    choose_weights(ctx, layer);
     const size_t bytes = vt_recurrent_packed_floats(layer) * sizeof(float);
     size_t workspace = vt_op_align(vt_recurrent_workspace_bytes(layer, vt_pool_threads(ctx->pool)));
     for (uint32_t d = 0; d < layer->directions; d++) {

@@ -260,8 +260,7 @@ static enum vt_status score_all(struct vt_precision_trial *trial, struct vt_erro
         c->holds = c->loss_percent <= choice->loss_allowed_percent && (quality.pass || !first.pass);
     }
     (void)snprintf(choice->metric, sizeof choice->metric, "%s", first.metric);
-    (void)snprintf(choice->unit, sizeof choice->unit, "%s%s", first.unit[0] == '%' ? " " : " ",
-                   first.unit);
+    (void)snprintf(choice->unit, sizeof choice->unit, "%s", first.unit);
     (void)snprintf(choice->rule, sizeof choice->rule,
                    "%s on labelled samples at most %.6g %% below fp32's%s", first.metric,
                    choice->loss_allowed_percent,

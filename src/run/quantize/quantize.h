@@ -27,6 +27,10 @@ struct vt_quantize_job {
 /* Built on first use. Static storage; thread-safe. */
 VT_API const struct vt_option_table *vt_quantize_options(void);
 
+/* "minmax"; "uint8": of the job's method and activations. */
+const char *vt_quantize_method_name(int method);
+const char *vt_quantize_type_name(int activations);
+
 /* What became of a layer. */
 struct vt_quantized_layer {
     const char *name, *op;
