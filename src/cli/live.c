@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -67,6 +68,11 @@ static void draw(struct vt_live *live, struct view *view)
     if (n > 0 && p99 >= 0 && (size_t)n < sizeof line) {
         n += snprintf(line + n, sizeof line - (size_t)n, "  p99 %s",
                       vt_duration_text(p99, number, sizeof number));
+    }
+    const double watts = live->energy != NULL ? vt_run_energy_watts(live->energy) : (double)NAN;
+    if (n > 0 && isfinite(watts) && (size_t)n < sizeof line) {
+        n += snprintf(line + n, sizeof line - (size_t)n, "  %s W",
+                      vt_number_text(watts, number, sizeof number));
     }
     if (n > 0 && left > 0 && (size_t)n < sizeof line) {
         n += snprintf(line + n, sizeof line - (size_t)n, "  %.0f s left", left);
@@ -159,5 +165,12 @@ void vt_live_phase_end(struct vt_live *live)
     pthread_mutex_lock(&live->lock);
     live->phase_start_ns = 0;
     wipe(live);
+    pthread_mutex_unlock(&live->lock);
+}
+
+void vt_live_meters(struct vt_live *live, struct vt_run_energy *energy)
+{
+    pthread_mutex_lock(&live->lock);
+    live->energy = energy;
     pthread_mutex_unlock(&live->lock);
 }

@@ -78,6 +78,12 @@ static void on_phase_end(void *ctx)
     vt_live_phase_end(&printer->live);
 }
 
+static void on_meters(void *ctx, struct vt_run_energy *energy)
+{
+    struct printer *printer = ctx;
+    vt_live_meters(&printer->live, energy);
+}
+
 static void on_warning(void *ctx, const char *text)
 {
     close_line(ctx);
@@ -111,8 +117,15 @@ int vt_cli_run_job(const struct vt_options *options, const char *model)
     struct vt_result *result = NULL;
     const char *folder = NULL;
     struct vt_interrupt interrupt;
-    struct vt_run_events events = {print_header, print_estimate, on_phase_begin,
-                                   on_phase_end, on_warning,     &printer};
+    struct vt_run_events events = {
+        .header = print_header,
+        .estimate = print_estimate,
+        .phase_begin = on_phase_begin,
+        .phase_end = on_phase_end,
+        .meters = on_meters,
+        .warning = on_warning,
+        .ctx = &printer,
+    };
 
     printer.out = printer.job->json ? stderr : stdout;
     struct vt_load_control *control = vt_interrupt_catch(&interrupt);

@@ -20,6 +20,8 @@
 /* No meter is read more often for long. */
 #define PERIOD_LEAST_NS (1 * VT_NS_PER_MS)
 #define FIRST_ROOM      1024
+/* Of a counter, the power that is shown is a mean over so long. */
+#define SHOWN_NS (500 * VT_NS_PER_MS)
 
 /* The readings of a domain, in columns. */
 struct column {
@@ -509,6 +511,38 @@ struct vt_meter_reading vt_sampler_latest(struct vt_sampler *sampler, uint32_t i
     }
     (void)pthread_mutex_unlock(&sampler->lock);
     return reading;
+}
+
+/* The mean from the latest reading back to one that is half a second older. */
+static double counted_watts(const struct column *column, double modulus_j)
+{
+    const size_t last = column->n - 1;
+    size_t from = last;
+
+    while (from > 0 && column->ns[last] - column->ns[from] < SHOWN_NS) {
+        from--;
+    }
+    const int64_t span_ns = column->ns[last] - column->ns[from];
+    double joules = column->values[last] - column->values[from];
+    if (joules < 0) {
+        joules += modulus_j;
+    }
+    return span_ns >= SHOWN_NS ? joules / ((double)span_ns / 1e9) : (double)NAN;
+}
+
+double vt_sampler_watts(struct vt_sampler *sampler, uint32_t index)
+{
+    const struct vt_meter_domain *domain = vt_sampler_domain(sampler, index).domain;
+    double watts = (double)NAN;
+
+    (void)pthread_mutex_lock(&sampler->lock);
+    const struct column *column = &sampler->columns[index];
+    if (column->n > 0) {
+        watts = domain->kind == VT_METER_ENERGY ? counted_watts(column, domain->modulus_j)
+                                                : column->values[column->n - 1];
+    }
+    (void)pthread_mutex_unlock(&sampler->lock);
+    return watts;
 }
 
 struct vt_sampler_cost vt_sampler_cost(struct vt_sampler *sampler)

@@ -82,6 +82,10 @@ struct vt_power_track vt_sampler_track(const struct vt_sampler *sampler, uint32_
 /* The latest reading that is there; NAN before the first. */
 struct vt_meter_reading vt_sampler_latest(struct vt_sampler *sampler, uint32_t index);
 
+/* The power of a domain over the last half second that was read, W; of a power its latest
+ * reading. NAN while that is not known. */
+double vt_sampler_watts(struct vt_sampler *sampler, uint32_t index);
+
 /* What metering itself takes. */
 struct vt_sampler_cost {
     int64_t cpu_ns;    /* of the sampler's thread */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* result.json, schema version 1: docs/result-format.md says what each field means. */
 #include "base/alloc.h"
+#include "result/energy_json.h"
 #include "result/json_parts.h"
 #include "result/result.h"
 
@@ -262,15 +263,6 @@ static void put_report(struct vt_json_object *json, const struct vt_load_report 
     put_manner(json, report);
 }
 
-static json_t *energy_value(const struct vt_result *result)
-{
-    struct vt_json_object energy = vt_json_object_begin();
-
-    vt_json_put(&energy, "measured", json_false());
-    vt_json_put(&energy, "reason", vt_json_text(result->energy_text));
-    return vt_json_object_end(&energy);
-}
-
 /* null while nothing failed. */
 static json_t *failure_value(const struct vt_error *failure)
 {
@@ -376,7 +368,7 @@ static json_t *entry_value(const struct vt_result *result, const struct vt_resul
     vt_json_put(&json, "requests", vt_json_count(entry->requests));
     vt_json_put(&json, "stages_ns", stages_value(&entry->stages));
     vt_json_put(&json, "quality", quality_value(entry));
-    vt_json_put(&json, "energy", energy_value(result));
+    vt_json_put(&json, "energy", vt_json_energy(result, entry));
     return vt_json_object_end(&json);
 }
 

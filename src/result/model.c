@@ -23,6 +23,8 @@ void vt_result_release(struct vt_result *result)
     for (uint32_t i = 0; i < VT_RESULTS_MAX; i++) {
         vt_load_report_free(result->entries[i].report);
         result->entries[i].report = NULL;
+        vt_result_energy_free(result->entries[i].energy);
+        result->entries[i].energy = NULL;
     }
     for (uint32_t i = 0; i < VT_AUDITS_MAX; i++) {
         vt_load_report_free(result->audits[i].report);

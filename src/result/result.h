@@ -19,6 +19,7 @@
 #include "core/workload.h"
 #include "load/rate_search.h"
 #include "result/audit.h"
+#include "result/energy.h"
 #include "result/precision.h"
 
 #define VT_RESULT_SCHEMA_VERSION 1
@@ -55,7 +56,8 @@ struct vt_result_entry {
     struct vt_result_peak peak;
     uint64_t requests; /* of the engine */
     struct vt_stage_times stages;
-    uint64_t batch_max; /* --batch in effect */
+    uint64_t batch_max;              /* --batch in effect */
+    struct vt_result_energy *energy; /* owned; NULL: no meter was read, or not in this mode */
 };
 
 struct vt_profile_layer; /* result/profile.h */
@@ -80,11 +82,13 @@ struct vt_result {
     uint64_t sample_count;
     uint64_t samples_skipped;
     uint32_t batch, lanes, threads;
-    bool official;                    /* the rule's durations and counts */
-    bool partial;                     /* interrupted */
-    char rate_plan[192];              /* how Server's rate will be searched; empty: it is given */
-    char weights_text[192];           /* "" or what to know about the weights: random */
-    char energy_text[192];            /* why energy is unmeasured and what to do */
+    bool official;          /* the rule's durations and counts */
+    bool partial;           /* interrupted */
+    char rate_plan[192];    /* how Server's rate will be searched; empty: it is given */
+    char weights_text[192]; /* "" or what to know about the weights: random */
+    char energy_text[VT_ERROR_TEXT_MAX]; /* why no meter was read and what to do; "": some were */
+    struct vt_energy_unavailable unavailable[VT_ENERGY_UNAVAILABLE_MAX];
+    uint32_t n_unavailable;
     const struct vt_options *options; /* echoed as the job */
     struct vt_result_entry entries[VT_RESULTS_MAX];
     uint32_t n_entries;
@@ -113,6 +117,10 @@ VT_API void vt_result_print_table(const struct vt_result *result, FILE *out, int
 
 /* The part of it that shows where the time of samples went; nothing where that is not known. */
 void vt_result_print_stages(const struct vt_result *result, FILE *out, int columns);
+/* The part of it that energy is: a line a scenario. */
+void vt_result_print_energy(const struct vt_result *result, FILE *out, int columns);
+/* A label, and behind it a text that wraps. */
+void vt_result_print_item(FILE *out, const char *label, const char *text, int columns);
 /* The part of it that compliance tests are; nothing without them. */
 void vt_result_print_audits(const struct vt_result *result, FILE *out, int columns);
 

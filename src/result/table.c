@@ -34,8 +34,7 @@ static void put_padded(FILE *out, const char *text, int width)
     }
 }
 
-/* A label, and behind it a text that wraps. */
-static void put_item(FILE *out, const char *label, const char *text, int columns)
+void vt_result_print_item(FILE *out, const char *label, const char *text, int columns)
 {
     if (columns < NARROW_COLUMNS) {
         if (label[0] != '\0') {
@@ -300,7 +299,7 @@ static void put_quality(const struct vt_result *result, FILE *out, int columns)
             continue;
         }
         snprintf(line, sizeof line, "%s%s%s", text, verdict[0] != '\0' ? ": " : "", verdict);
-        put_item(out, "quality", line, columns);
+        vt_result_print_item(out, "quality", line, columns);
     }
     if (count_mode(result, VT_ACCURACY) > 0) {
         putc('\n', out);
@@ -381,7 +380,7 @@ static uint32_t put_reasons(const struct vt_result *result, bool rules, FILE *ou
             put_names(result, rules, reasons->text[k], names, sizeof names);
             snprintf(text, sizeof text, "%s%s%s", rules && shown == 0 ? "not met: " : "", names,
                      reasons->text[k]);
-            put_item(out, shown == 0 ? label : "", text, columns);
+            vt_result_print_item(out, shown == 0 ? label : "", text, columns);
             shown++;
         }
     }
@@ -405,7 +404,7 @@ static uint32_t put_failures(const struct vt_result *result, FILE *out, int colu
         if (what[0] != '\0') {
             snprintf(text, sizeof text, "%s%s: %s", vt_scenario_name(entry->scenario),
                      entry->mode == VT_ACCURACY ? " accuracy" : "", what);
-            put_item(out, shown++ == 0 ? "failed" : "", text, columns);
+            vt_result_print_item(out, shown++ == 0 ? "failed" : "", text, columns);
         }
     }
     return shown;
@@ -422,10 +421,11 @@ static void put_rules(const struct vt_result *result, FILE *out, int columns)
     if (judged == 0 || put_reasons(result, true, out, columns) > 0) {
         return;
     }
-    put_item(out, "rules",
-             met == judged ? "met: durations and counts are those of the MLPerf rules (unofficial)"
-                           : "not met",
-             columns);
+    vt_result_print_item(
+        out, "rules",
+        met == judged ? "met: durations and counts are those of the MLPerf rules (unofficial)"
+                      : "not met",
+        columns);
 }
 
 /* How sure a found rate is; where none was found, the reasons say it. */
@@ -440,10 +440,10 @@ static void put_rate(const struct vt_result *result, FILE *out, int columns)
                      vt_number_text(entry->peak.qps, number, sizeof number),
                      (unsigned)entry->peak.steps,
                      entry->peak.bounded ? ", each taken at its word as LoadGen does" : "");
-            put_item(out, "server rate", text, columns);
+            vt_result_print_item(out, "server rate", text, columns);
         }
         if (entry->rate_found && entry->rate.outcome == VT_RATE_CONFIRMED) {
-            put_item(out, "server rate", entry->rate.text, columns);
+            vt_result_print_item(out, "server rate", entry->rate.text, columns);
         }
     }
 }
@@ -488,7 +488,7 @@ static void put_tokens(const struct vt_result *result, FILE *out, int columns)
                      token_latency_text(report, &token->per_output, s->server_tpot_latency_ns,
                                         further, sizeof further));
         }
-        put_item(out, shown++ == 0 ? "tokens" : "", text, columns);
+        vt_result_print_item(out, shown++ == 0 ? "tokens" : "", text, columns);
     }
 }
 
@@ -511,22 +511,8 @@ static void put_timestamps(const struct vt_result *result, FILE *out, int column
                  (long long)(report->start_unix_ms % 1000), (long long)(end_ms / 1000),
                  (long long)(end_ms % 1000),
                  vt_duration_text(report->duration_ns, duration, sizeof duration));
-        put_item(out, shown++ == 0 ? "timestamps" : "", text, columns);
+        vt_result_print_item(out, shown++ == 0 ? "timestamps" : "", text, columns);
     }
-}
-
-static void put_energy(const struct vt_result *result, FILE *out, int columns)
-{
-    char text[256];
-    const char *energy = result->energy_text;
-
-    if (energy[0] == '\0') {
-        put_item(out, "energy", "unmeasured", columns);
-        return;
-    }
-    bool said = strncmp(energy, "unmeasured", strlen("unmeasured")) == 0;
-    snprintf(text, sizeof text, "%s%s", said ? "" : "unmeasured: ", energy);
-    put_item(out, "energy", text, columns);
 }
 
 void vt_result_print_table(const struct vt_result *result, FILE *out, int columns)
@@ -536,7 +522,8 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     put_scenarios(result, out, columns);
     vt_result_print_audits(result, out, columns);
     if (result->partial) {
-        put_item(out, "partial", "interrupted: what is shown was measured until then", columns);
+        vt_result_print_item(out, "partial", "interrupted: what is shown was measured until then",
+                             columns);
     }
     put_rate(result, out, columns);
     put_tokens(result, out, columns);
@@ -551,7 +538,7 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
                  vt_precision_choice_text(&result->precision_choice, text, sizeof text), columns);
     }
     if (result->weights_text[0] != '\0') {
-        put_item(out, "weights", result->weights_text, columns);
+        vt_result_print_item(out, "weights", result->weights_text, columns);
     }
-    put_energy(result, out, columns);
+    vt_result_print_energy(result, out, columns);
 }

@@ -124,6 +124,14 @@ static const struct vt_option options[] = {
     {"set", 0, VT_OPTION_LIST, FIELD(sets), "Load", "KEY=VALUE", 0, 0, NULL, NULL,
      "any setting by the name that LoadGen's TestSettings gives it: min_duration_ms=1000"},
 
+    {"meter", 0, VT_OPTION_TEXT, FIELD(meters), "Energy", "NAME[,NAME]", 0, 0, NULL, "auto",
+     "the meters that are read along every performance run: names that `vatio meters` lists, none, "
+     "or auto: all that work here, replay and ptdaemon where their option is given"},
+    {"idle", 0, VT_OPTION_DURATION, FIELD(idle_ns), "Energy", "T", 0, 3.6e12, NULL, "0s",
+     "measure for so long before the first run what the machine takes while it waits, and tell "
+     "every run's energy above that too; 0: do not"},
+    VT_METER_PLACE_OPTIONS(FIELD(places), "Energy"),
+
     {"workload", 'w', VT_OPTION_TEXT, FIELD(workload), "Data", "W", 0, 0, NULL, NULL,
      "a workload that `vatio list` names (default: from the model and the dataset)"},
     {"dataset", 'D', VT_OPTION_TEXT, FIELD(dataset), "Data", "PATH", 0, 0, NULL, NULL,

@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "core/query.h"
+#include "run/energy/places.h"
 
 struct vt_job {
     /* what to run */
@@ -54,6 +55,10 @@ struct vt_job {
     const char *spill_dir;
     int64_t fifo;    /* priority; 0: none */
     const char *pin; /* CPUs */
+    /* the energy */
+    const char *meters; /* "auto", "none", or names joined by commas */
+    int64_t idle_ns;    /* 0: idle power is not measured */
+    struct vt_meter_places places;
     /* the data */
     const char *workload;
     const char *dataset;

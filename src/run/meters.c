@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "power/sampler.h"
+#include "run/energy/meter_choice.h"
 
 #define FIELD(name) offsetof(struct vt_meters_job, name)
 
@@ -17,14 +18,7 @@
 static const struct vt_option options[] = {
     {"for", 0, VT_OPTION_DURATION, FIELD(for_ns), "Options", "T", 1e8, 3.6e12, NULL, "1s",
      "how long each meter is read"},
-    {"replay", 0, VT_OPTION_TEXT, FIELD(replay), "Options", "FILE", 0, 0, NULL, NULL,
-     "a CSV file of seconds and watts for the meter replay"},
-    {"sysfs", 0, VT_OPTION_TEXT, FIELD(sysfs), "Options", "DIR", 0, 0, NULL, "/sys",
-     "where the kernel's sensors are looked for"},
-    {"ptdaemon", 0, VT_OPTION_TEXT, FIELD(ptdaemon), "Options", "HOST:PORT", 0, 0, NULL, NULL,
-     "where SPEC's PTDaemon listens, for the meter ptdaemon"},
-    {"nvml-library", 0, VT_OPTION_TEXT, FIELD(nvml), "Options", "FILE", 0, 0, NULL, NULL,
-     "NVIDIA's management library (default: libnvidia-ml.so.1, as the loader finds it)"},
+    VT_METER_PLACE_OPTIONS(FIELD(places), "Options"),
 };
 
 const struct vt_option_table *vt_meters_options(void)
@@ -43,36 +37,18 @@ void vt_meters_report_release(struct vt_meters_report *report)
     *report = (struct vt_meters_report){0};
 }
 
-/* The meters that are looked at. */
-struct choice {
-    const struct vt_meter_ops *meters[VT_SAMPLER_METERS_MAX];
-    size_t n;
-};
-
 static enum vt_status choose(const char *const *names, size_t n_names, struct vt_error *err,
-                             struct choice *choice)
+                             struct vt_meter_choice *choice)
 {
-    size_t n = 0;
-    const struct vt_meter_ops *const *table = vt_meter_table(&n);
+    enum vt_status status = VT_OK;
 
-    for (size_t i = 0; n_names == 0 && i < n; i++) {
-        choice->meters[choice->n++] = table[i];
+    if (n_names == 0) {
+        vt_meter_choice_add_all(choice);
     }
-    for (size_t i = 0; i < n_names; i++) {
-        const struct vt_meter_ops *meter = NULL;
-        enum vt_status status = vt_meter_find(names[i], err, &meter);
-        if (status != VT_OK) {
-            return status;
-        }
-        bool twice = false;
-        for (size_t m = 0; m < choice->n; m++) {
-            twice = twice || choice->meters[m] == meter;
-        }
-        if (!twice) { /* so there are never more than in the table */
-            choice->meters[choice->n++] = meter;
-        }
+    for (size_t i = 0; i < n_names && status == VT_OK; i++) {
+        status = vt_meter_choice_add(choice, names[i], err);
     }
-    return VT_OK;
+    return status;
 }
 
 static void fill_row(struct vt_sampler *sampler, uint32_t index,
@@ -109,7 +85,7 @@ static void fill_row(struct vt_sampler *sampler, uint32_t index,
     row->update_at_most = update.at_most;
 }
 
-static enum vt_status fill(struct vt_sampler *sampler, const struct choice *choice,
+static enum vt_status fill(struct vt_sampler *sampler, const struct vt_meter_choice *choice,
                            const struct vt_power_window *window, struct vt_error *err,
                            struct vt_meters_report *report)
 {
@@ -145,7 +121,7 @@ static void pass_until(int64_t ns)
     }
 }
 
-static enum vt_status measure(const struct vt_meters_job *job, const struct choice *choice,
+static enum vt_status measure(const struct vt_meters_job *job, const struct vt_meter_choice *choice,
                               const struct vt_meter_options *places, struct vt_error *err,
                               struct vt_meters_report *report)
 {
@@ -176,12 +152,9 @@ enum vt_status vt_meters_run(const struct vt_meters_job *job, const char *const 
                              size_t n_names, struct vt_error *err,
                              struct vt_meters_report *ret_report)
 {
-    const struct vt_meter_options places = {.sysfs = job->sysfs,
-                                            .nvml_library = job->nvml,
-                                            .replay_file = job->replay,
-                                            .ptdaemon = job->ptdaemon};
+    const struct vt_meter_options places = vt_meter_places_options(&job->places);
     struct vt_meters_report report = {0};
-    struct choice asked = {0}, available = {0};
+    struct vt_meter_choice asked = {0}, available = {0};
 
     enum vt_status status = choose(names, n_names, err, &asked);
     if (status != VT_OK) {

@@ -9,10 +9,11 @@
 
 #include "base/options.h"
 #include "result/meters.h"
+#include "run/energy/places.h"
 
 struct vt_meters_job {
     int64_t for_ns;
-    const char *replay, *sysfs, *nvml, *ptdaemon;
+    struct vt_meter_places places;
 };
 
 /* Static storage. */

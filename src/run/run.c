@@ -21,6 +21,8 @@ struct run {
     struct vt_load_plan plan;
     struct vt_session session;
     struct vt_qsl qsl;
+    struct vt_run_energy *energy;
+    struct vt_metered_qsl metered;
     struct vt_measure measure;
     struct vt_save save;
     bool wanted[VT_SCENARIO_COUNT];
@@ -93,8 +95,6 @@ static void describe_model(struct run *run, const struct vt_options *options)
     result->model_path = session->source.graph.path;
     result->engine_name = session->engine_ref.ops.name;
     result->workload_name = session->workload_ops->name;
-    (void)snprintf(result->energy_text, sizeof result->energy_text,
-                   "unmeasured: runs do not read meters yet (`vatio meters` does)");
     describe_weights(result, &session->source);
     if (session->model == NULL) {
         return;
@@ -339,6 +339,47 @@ static enum vt_status check_find_peak(struct run *run, const struct vt_options *
     return VT_OK;
 }
 
+/* Early, so that there are readings long before the first run. */
+static enum vt_status open_meters(struct run *run, struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+    const struct vt_run_energy_options options = {run->job.meters, &run->job.places};
+
+    enum vt_status status = vt_run_energy_new(&options, err, &run->energy);
+    if (status == VT_OK && vt_run_energy_works(run->energy) && events->meters != NULL) {
+        events->meters(events->ctx, run->energy);
+    }
+    return status;
+}
+
+static void measure_idle(struct run *run)
+{
+    const int64_t idle_ns = run->job.idle_ns;
+
+    vt_run_energy_on_cpu(run->energy, run->session.caps.uses_cpu);
+    if (idle_ns > 0 && vt_run_energy_works(run->energy)) {
+        vt_measure_phase_begin(&run->measure, "idle", idle_ns, 0);
+        vt_run_energy_idle(run->energy, idle_ns, &run->measure.control->stop);
+        vt_measure_phase_end(&run->measure);
+    }
+}
+
+static void forget_meters(struct run *run)
+{
+    const struct vt_run_events *events = run->measure.events;
+
+    if (events->meters != NULL) {
+        events->meters(events->ctx, NULL);
+    }
+}
+
+/* All figures at once: some meters tell their readings in the end only. */
+static enum vt_status finish_energy(struct run *run, struct vt_error *err)
+{
+    forget_meters(run);
+    return vt_run_energy_finish(run->energy, run->save.folder, err, &run->result);
+}
+
 /* A network of the zoo is written when it is asked for the first time: seconds for a large one. */
 static enum vt_status open_session(struct run *run, const char *model, struct vt_error *err)
 {
@@ -395,7 +436,10 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     if (events->header != NULL) {
         events->header(events->ctx, &run->result, count_wanted(run));
     }
-    status = vt_session_start(&run->session, err);
+    status = open_meters(run, err);
+    if (status == VT_OK) {
+        status = vt_session_start(&run->session, err);
+    }
     if (status != VT_OK) {
         return status;
     }
@@ -406,6 +450,8 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
                             run->session.info.name);
     }
     vt_qsl_init(&run->qsl, &run->session);
+    vt_metered_qsl_init(&run->metered, &run->qsl, run->energy);
+    measure_idle(run);
     status = vt_measure_probe(&run->measure, err);
     if (status != VT_OK) {
         return status;
@@ -429,11 +475,12 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
     run->job = *(const struct vt_job *)options->values;
     run->measure = (struct vt_measure){.session = &run->session,
                                        .wanted = run->wanted,
-                                       .qsl = &run->qsl,
+                                       .qsl = &run->metered.seam,
                                        .control = control,
                                        .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
+        forget_meters(run);
         vt_save_discard(&run->save);
         vt_run_result_free(&run->result);
         return status;
@@ -443,6 +490,7 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         run->result.partial = true;
     }
     if (run->result.n_entries == 0) {
+        forget_meters(run);
         vt_save_discard(&run->save);
         vt_run_result_free(&run->result);
         return status != VT_OK ? status
@@ -452,6 +500,9 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         err->status = VT_OK; /* it is in the result */
         status = VT_OK;
     }
+    /* A failure to write is told once. */
+    const enum vt_status metered = finish_energy(run, status == VT_OK ? err : NULL);
+    status = status == VT_OK ? metered : status;
     if (status == VT_OK) {
         status = vt_layers_read(&run->session, err, &run->result.layers, &run->result.n_layers);
     }
@@ -471,6 +522,7 @@ void vt_run_result_free(struct vt_result *result)
         return;
     }
     vt_result_release(&run->result);
+    vt_run_energy_free(run->energy);
     vt_session_close(&run->session);
     vt_load_plan_release(&run->plan);
     vt_save_release(&run->save);

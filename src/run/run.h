@@ -10,6 +10,7 @@
 
 #include "load/load.h"
 #include "result/result.h"
+#include "run/energy/energy.h"
 #include "run/job.h"
 
 /* One stretch of a run that takes time. */
@@ -28,6 +29,8 @@ struct vt_run_events {
     void (*estimate)(void *ctx, const struct vt_result *result, int64_t total_ns);
     void (*phase_begin)(void *ctx, const struct vt_run_phase *phase);
     void (*phase_end)(void *ctx);
+    /* The meters are read from now on (vt_run_energy_watts, of any thread); NULL: no more. */
+    void (*meters)(void *ctx, struct vt_run_energy *energy);
     /* Something that is probably not meant, one line: a misspelt key of a configuration file. */
     void (*warning)(void *ctx, const char *text);
     void *ctx;
