@@ -4,28 +4,16 @@
  * ms), instant and average power, and the power of the whole module where that is what there is.
  * Nothing is ever set. Under MIG all numbers are those of the device, shared by its instances.
  */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/quote.h"
-#include "power/nvml_abi.h"
-#include "power/sysfs.h"
+#include "power/nvml_library.h"
 
-#define LIBRARY  "libnvidia-ml.so.1"
-#define GPUS_MAX 32
-
+/* Any of these may be missing in an old library. */
 struct functions {
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *ret);
-    int (*handle)(unsigned index, struct vt_nvml_device **ret);
-    /* Any of these may be missing in an old library. */
-    const char *(*error_string)(int code);
-    int (*name)(struct vt_nvml_device *device, char *text, unsigned size);
     int (*energy)(struct vt_nvml_device *device, unsigned long long *ret_mj);
     int (*power)(struct vt_nvml_device *device, unsigned *ret_mw);
     int (*fields)(struct vt_nvml_device *device, int n, struct vt_nvml_field *fields);
@@ -45,93 +33,12 @@ struct channel {
 };
 
 struct nvml {
-    void *library;
+    struct vt_nvml_library library;
     struct functions call;
-    bool ready; /* init succeeded */
     uint32_t n;
     struct vt_meter_domain domains[VT_METER_DOMAINS_MAX];
     struct channel channels[VT_METER_DOMAINS_MAX];
 };
-
-/* --- the library --------------------------------------------------------------------------- */
-
-static bool is_tegra(const struct vt_meter_options *options)
-{
-    char path[VT_SYSFS_PATH_MAX], text[VT_SYSFS_TEXT_MAX];
-
-    if (vt_sysfs_path(path, "%s/devices/soc0/family", vt_sysfs_root(options)) &&
-        vt_sysfs_text(path, text) == 0 && strcmp(text, "Tegra") == 0) {
-        return true;
-    }
-    return vt_sysfs_path(path, "%s/firmware/devicetree/base/model", vt_sysfs_root(options)) &&
-           vt_sysfs_text(path, text) == 0 && strstr(text, "Jetson") != NULL;
-}
-
-static enum vt_status load(struct nvml *nvml, const char *name, struct vt_error *err)
-{
-    const struct {
-        const char *name;
-        void *to;
-        bool required;
-    } wanted[] = {
-        {"nvmlInit_v2", &nvml->call.init, true},
-        {"nvmlShutdown", &nvml->call.shutdown, true},
-        {"nvmlDeviceGetCount_v2", &nvml->call.count, true},
-        {"nvmlDeviceGetHandleByIndex_v2", &nvml->call.handle, true},
-        {"nvmlErrorString", &nvml->call.error_string, false},
-        {"nvmlDeviceGetName", &nvml->call.name, false},
-        {"nvmlDeviceGetTotalEnergyConsumption", &nvml->call.energy, false},
-        {"nvmlDeviceGetPowerUsage", &nvml->call.power, false},
-        {"nvmlDeviceGetFieldValues", &nvml->call.fields, false},
-        {"nvmlDeviceGetMigMode", &nvml->call.mig, false},
-    };
-
-    nvml->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library == NULL) {
-        return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                            "%s is not here: install NVIDIA's driver (in a container: start it "
-                            "with --gpus all and NVIDIA_DRIVER_CAPABILITIES=utility)",
-                            vt_plain(name).text);
-    }
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        void *symbol = dlsym(nvml->library, wanted[i].name);
-        if (symbol == NULL && wanted[i].required) {
-            return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                                "%s lacks %s: it is too old or another library; update the driver",
-                                vt_plain(name).text, wanted[i].name);
-        }
-        memcpy(wanted[i].to, &symbol, sizeof symbol);
-    }
-    return VT_OK;
-}
-
-static enum vt_status start(struct nvml *nvml, struct vt_error *err)
-{
-    const int code = nvml->call.init();
-
-    if (code == VT_NVML_SUCCESS) {
-        nvml->ready = true;
-        return VT_OK;
-    }
-    const char *text = nvml->call.error_string != NULL ? nvml->call.error_string(code) : NULL;
-    const char *remedy = "nvidia-smi may say more";
-    switch (code) {
-    case VT_NVML_DRIVER_NOT_LOADED:
-        remedy = "load the driver: sudo modprobe nvidia";
-        break;
-    case VT_NVML_NO_PERMISSION:
-        remedy = "give this user access to /dev/nvidiactl and /dev/nvidia0";
-        break;
-    case VT_NVML_LIBRARY_MISMATCH:
-        remedy = "library and loaded driver are of different versions: restart the machine";
-        break;
-    default:
-        break;
-    }
-    return vt_error_set(err, code == VT_NVML_NO_PERMISSION ? VT_ERR_READ : VT_ERR_UNAVAILABLE,
-                        "NVML does not start, error %d (%.100s): %s", code,
-                        text != NULL ? vt_plain(text).text : "no text", remedy);
-}
 
 /* --- reading ------------------------------------------------------------------------------- */
 
@@ -246,18 +153,13 @@ static void inside(struct nvml *nvml, int32_t domain, int32_t holder)
 
 static void add_gpu(struct nvml *nvml, unsigned gpu, struct vt_nvml_device *handle)
 {
-    char device[80] = "NVIDIA GPU";
+    char device[80];
     unsigned mig = 0, pending = 0;
     const uint32_t first = nvml->n;
     struct channel channel = {CHANNEL_ENERGY, handle, 0, VT_NVML_SCOPE_GPU};
     int32_t energy = -1;
 
-    if (nvml->call.name != NULL &&
-        nvml->call.name(handle, device, sizeof device) != VT_NVML_SUCCESS) {
-        (void)snprintf(device, sizeof device, "NVIDIA GPU");
-    }
-    device[sizeof device - 1] = '\0';
-    (void)vt_tame(device);
+    vt_nvml_library_gpu_name(&nvml->library, gpu, device, sizeof device);
     if (nvml->call.energy != NULL) {
         energy = add(nvml, gpu, "energy", device, &channel);
     }
@@ -299,19 +201,11 @@ static void add_gpu(struct nvml *nvml, unsigned gpu, struct vt_nvml_device *hand
 
 static enum vt_status add_gpus(struct nvml *nvml, struct vt_error *err)
 {
-    unsigned n = 0;
-    struct vt_nvml_device *handle = NULL;
-    const int code = nvml->call.count(&n);
+    const unsigned n = nvml->library.n_gpus;
 
-    if (code != VT_NVML_SUCCESS || n == 0) {
-        return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                            "NVML sees no GPU%s: nvidia-smi -L should list one (in a container, "
-                            "start it with --gpus all)",
-                            code != VT_NVML_SUCCESS ? " (it cannot count them)" : "");
-    }
-    for (unsigned gpu = 0; gpu < n && gpu < GPUS_MAX; gpu++) {
-        if (nvml->call.handle(gpu, &handle) == VT_NVML_SUCCESS) {
-            add_gpu(nvml, gpu, handle);
+    for (unsigned gpu = 0; gpu < n; gpu++) {
+        if (nvml->library.gpus[gpu] != NULL) {
+            add_gpu(nvml, gpu, nvml->library.gpus[gpu]);
         }
     }
     if (nvml->n == 0) {
@@ -330,12 +224,7 @@ static void nvml_close(void *meter)
     if (nvml == NULL) {
         return;
     }
-    if (nvml->ready) {
-        (void)nvml->call.shutdown();
-    }
-    if (nvml->library != NULL) {
-        (void)dlclose(nvml->library);
-    }
+    vt_nvml_library_close(&nvml->library);
     vt_free(nvml);
 }
 
@@ -343,23 +232,20 @@ static enum vt_status nvml_open(const struct vt_meter_ops *self,
                                 const struct vt_meter_options *options, struct vt_error *err,
                                 void **ret_meter)
 {
-    const char *name =
-        options != NULL && options->nvml_library != NULL ? options->nvml_library : LIBRARY;
-
     (void)self;
-    /* NVML answers there, with zeros. */
-    if (is_tegra(options)) {
-        return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                            "this is a Jetson, whose GPU NVML does not measure: use the meter "
-                            "jetson");
-    }
     struct nvml *nvml = vt_calloc(1, sizeof *nvml);
     if (nvml == NULL) {
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for a meter");
     }
-    enum vt_status status = load(nvml, name, err);
+    enum vt_status status = vt_nvml_library_open(&nvml->library, options, err);
     if (status == VT_OK) {
-        status = start(nvml, err);
+        const struct vt_nvml_symbol symbols[] = {
+            {"nvmlDeviceGetTotalEnergyConsumption", &nvml->call.energy},
+            {"nvmlDeviceGetPowerUsage", &nvml->call.power},
+            {"nvmlDeviceGetFieldValues", &nvml->call.fields},
+            {"nvmlDeviceGetMigMode", &nvml->call.mig},
+        };
+        vt_nvml_library_find(&nvml->library, symbols, sizeof symbols / sizeof symbols[0]);
     }
     if (status == VT_OK) {
         status = add_gpus(nvml, err);
