@@ -438,6 +438,10 @@ enum vt_status vt_energy_compute(const struct vt_power_track *track,
                                .mlperf_w = (double)NAN};
     const bool counter = track->domain->kind == VT_METER_ENERGY;
 
+    if (track->domain->kind == VT_METER_OTHER) {
+        return vt_error_set(err, VT_ERR_USAGE, "%s: it is no energy and no power",
+                            track->domain->name);
+    }
     if (window->end_ns <= window->begin_ns) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "%s: the window is empty: it ends %.3g s before its "

@@ -67,9 +67,10 @@ struct vt_energy {
 void vt_power_update_period(const struct vt_power_track *track, struct vt_update_period *ret);
 
 /*
- * VT_ERR_USAGE: the window is empty. VT_ERR_UNAVAILABLE: no readings on both sides of each edge, or
- * a hole inside it. VT_ERR_LIMIT: too short for this meter; the text says the length that would
- * do, and so does ret_needed_ns (may be NULL), which is written in this case only.
+ * VT_ERR_USAGE: the window is empty, or the track is no energy. VT_ERR_UNAVAILABLE: no readings on
+ * both sides of each edge, or a hole inside it. VT_ERR_LIMIT: too short for this meter; the text
+ * says the length that would do, and so does ret_needed_ns (may be NULL), which is written in this
+ * case only.
  */
 enum vt_status vt_energy_compute(const struct vt_power_track *track,
                                  const struct vt_power_window *window, struct vt_error *err,

@@ -250,6 +250,7 @@ static void add_amdgpu(struct hwmon *hwmon, const char *folder)
             struct vt_meter_domain *domain = add(hwmon, name, device, &power);
             if (domain != NULL) {
                 domain->inside = counter;
+                domain->same = counter >= 0;
             }
             return;
         }

@@ -5,7 +5,8 @@
  * A meter has domains: what it can tell apart (a package, a rail, a GPU). A domain is either a
  * counter of joules or a reading of watts. Domains overlap: a package holds its cores, a board its
  * modules. So each says in which other one of the same meter it lies, and only those that lie in
- * none may be added up.
+ * none may be added up. Beside them a meter may tell what is neither (VT_METER_OTHER): it is kept
+ * along and never part of an energy.
  *
  * The meters that are there stand in one table, in meter_table.c.
  */
@@ -25,6 +26,13 @@
 enum vt_meter_kind {
     VT_METER_ENERGY, /* a counter, J since some moment in the past */
     VT_METER_POWER,  /* W */
+    VT_METER_OTHER,  /* what is read beside them and is no power: a temperature, a clock */
+};
+
+/* A bit of a reading that is a set of reasons. */
+struct vt_meter_flag {
+    uint64_t bit;
+    const char *text; /* "power cap" */
 };
 
 enum vt_meter_scope {
@@ -46,12 +54,17 @@ struct vt_meter_domain {
     /* The domain of this meter whose readings hold this one's too, or which measures the same in
      * a better way; -1: none. A sum over a meter takes the domains with -1. */
     int32_t inside;
+    bool same;            /* that one measures just the same: the two can be compared */
     double modulus_j;     /* where a counter begins again at 0; 0: never within reach */
     double resolution;    /* the smallest difference it tells, J or W; 0: not known */
     double accuracy;      /* its class, relative: 0.01 is 1 %; 0: not known, and not counted */
     int64_t averaging_ns; /* a reading of watts is a mean over so long; 0: not known or none */
     bool stamped;         /* readings carry the moment of measuring, not that of reading */
     char note[200];       /* what a reader must know; "" */
+    /* VT_METER_OTHER: "°C", "MHz"; with flags the reading is a set of bits. */
+    char unit[12];
+    const struct vt_meter_flag *flags; /* static; NULL: a number */
+    uint32_t n_flags;
 };
 
 struct vt_meter_reading {

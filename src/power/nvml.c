@@ -148,6 +148,8 @@ static void inside(struct nvml *nvml, int32_t domain, int32_t holder)
 {
     if (domain >= 0 && domain != holder) {
         nvml->domains[domain].inside = holder;
+        nvml->domains[domain].same =
+            holder >= 0 && nvml->domains[domain].scope == nvml->domains[holder].scope;
     }
 }
 

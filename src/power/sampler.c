@@ -395,6 +395,9 @@ static bool settled(const struct vt_sampler *sampler, int64_t ns)
         const struct column *column = &sampler->columns[i];
         const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
         const bool counter = at.domain->kind == VT_METER_ENERGY;
+        if (at.domain->kind == VT_METER_OTHER) {
+            continue; /* no window waits for it */
+        }
         if (at.meter->finish != NULL) {
             continue; /* it tells its readings when it is stopped */
         }
@@ -468,7 +471,7 @@ enum vt_status vt_sampler_total(struct vt_sampler *sampler, uint32_t first,
 
     for (uint32_t i = first; i < sampler->n_domains; i++) {
         const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
-        if (at.first != first || at.domain->inside >= 0) {
+        if (at.first != first || at.domain->inside >= 0 || at.domain->kind == VT_METER_OTHER) {
             continue;
         }
         enum vt_status status = vt_sampler_energy(sampler, i, window, err, &part);

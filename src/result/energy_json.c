@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result/energy_json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "result/json_parts.h"
@@ -172,9 +173,19 @@ static json_t *metering_value(const struct vt_result_energy *energy)
 
 static void put_headline(struct vt_json_object *json, const struct vt_result_energy *energy)
 {
-    const struct vt_energy_meter *headline = &energy->meters[energy->headline];
+    static const struct vt_energy_figures none = {
+        .joules = (double)NAN,
+        .uncertainty_j = (double)NAN,
+        .mean_w = (double)NAN,
+        .peak_w = (double)NAN,
+        .mlperf_w = (double)NAN,
+        .above_idle_j = (double)NAN,
+        .above_idle_uncertainty_j = (double)NAN,
+    };
+    const struct vt_energy_meter *headline =
+        energy->n_meters > 0 ? &energy->meters[energy->headline] : NULL;
 
-    put_figures(json, &headline->total);
+    put_figures(json, headline != NULL ? &headline->total : &none);
     vt_json_put(json, "joules_per_sample", vt_json_real(energy->joules_per_sample));
     vt_json_put(json, "samples_per_second_per_watt", vt_json_real(energy->samples_per_joule));
     vt_json_put(json, "millijoules_per_query", vt_json_real(energy->mj_per_query));
@@ -182,7 +193,7 @@ static void put_headline(struct vt_json_object *json, const struct vt_result_ene
     vt_json_put(json, "mlperf_samples_per_second_per_watt",
                 vt_json_real(energy->mlperf_samples_per_joule));
     vt_json_put(json, "mlperf_millijoules_per_query", vt_json_real(energy->mlperf_mj_per_query));
-    vt_json_put(json, "headline", vt_json_text(headline->name));
+    vt_json_put(json, "headline", headline != NULL ? vt_json_text(headline->name) : json_null());
 }
 
 json_t *vt_json_energy(const struct vt_result *result, const struct vt_result_entry *entry)

@@ -4,6 +4,9 @@
 
 #include "result/result.h"
 
+/* Less than so much of a run is left to result.json. */
+#define THROTTLE_SHOWN_PERCENT 5
+
 /* "3.21 mJ/sample, 311 samples/s/W; 28.1 J ± 0.4 J, 9.36 W, at most 12.1 W (rapl, informative)" */
 static void measured_text(const struct vt_result_energy *energy, char *text, size_t size)
 {
@@ -36,6 +39,14 @@ static void measured_text(const struct vt_result_energy *energy, char *text, siz
             (size_t)snprintf(text + length, size - length, "; %s \xc2\xb1 %s above idle",
                              vt_joules_text(total->above_idle_j, sum, sizeof sum),
                              vt_joules_text(total->above_idle_uncertainty_j, off, sizeof off));
+    }
+    for (uint32_t i = 0; i < energy->n_throttles && length < size; i++) {
+        const struct vt_energy_throttle *throttle = &energy->throttles[i];
+        if (throttle->share_percent >= THROTTLE_SHOWN_PERCENT) {
+            length +=
+                (size_t)snprintf(text + length, size - length, "; %s slowed by %s for %.0f %%",
+                                 throttle->device, throttle->reason, throttle->share_percent);
+        }
     }
     if (length < size) {
         (void)snprintf(text + length, size - length, " (%s, %s)", headline->name, energy->tier);

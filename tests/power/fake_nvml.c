@@ -144,6 +144,32 @@ int nvmlDeviceGetFieldValues(struct vt_nvml_device *device, int n, struct vt_nvm
     return VT_NVML_SUCCESS;
 }
 
+/* 45 and 46 degrees in turns; the memory's field is not known. */
+int nvmlDeviceGetTemperature(struct vt_nvml_device *device, int sensor, unsigned *ret_celsius);
+int nvmlDeviceGetTemperature(struct vt_nvml_device *device, int sensor, unsigned *ret_celsius)
+{
+    (void)device;
+    *ret_celsius = 45 + (unsigned)now() % 2;
+    return lost() || sensor != 0 ? VT_NVML_NOT_SUPPORTED : VT_NVML_SUCCESS;
+}
+
+int nvmlDeviceGetClockInfo(struct vt_nvml_device *device, int type, unsigned *ret_mhz);
+int nvmlDeviceGetClockInfo(struct vt_nvml_device *device, int type, unsigned *ret_mhz)
+{
+    (void)device;
+    *ret_mhz = type == 1 ? 1980 : 3201;
+    return lost() ? VT_NVML_NOT_SUPPORTED : VT_NVML_SUCCESS;
+}
+
+/* Held by its power cap, and idle, which is no reason. */
+int nvmlDeviceGetCurrentClocksEventReasons(struct vt_nvml_device *device, unsigned long long *ret);
+int nvmlDeviceGetCurrentClocksEventReasons(struct vt_nvml_device *device, unsigned long long *ret)
+{
+    (void)device;
+    *ret = word("capped") != NULL ? 0x5 : 0x1;
+    return lost() ? VT_NVML_NOT_SUPPORTED : VT_NVML_SUCCESS;
+}
+
 int nvmlDeviceGetMigMode(struct vt_nvml_device *device, unsigned *ret_now, unsigned *ret_pending)
 {
     (void)device;

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "power/telemetry.h"
 #include "run/energy/figures.h"
 #include "run/energy/meter_choice.h"
 #include "run/energy/tracks.h"
@@ -66,13 +66,31 @@ static void explain(struct vt_run_energy *energy, const enum vt_status *status)
     }
 }
 
+static void add_telemetry(struct vt_meter_choice *choice, const struct vt_meter_options *places)
+{
+    size_t n = 0;
+    const struct vt_meter_ops *const *table = vt_telemetry_table(&n);
+
+    for (size_t i = 0; i < n && choice->n < VT_SAMPLER_METERS_MAX; i++) {
+        struct vt_error ignored = VT_ERROR_INIT;
+        if (vt_meter_probe(table[i], places, &ignored) == VT_OK) {
+            choice->meters[choice->n++] = table[i];
+        }
+    }
+}
+
+/* Telemetry goes along, also where it is all that there is. */
 static enum vt_status open_sampler(struct vt_run_energy *energy,
                                    const struct vt_meter_options *places, struct vt_error *err)
 {
-    const struct vt_sampler_options wanted = {energy->choice.meters, energy->choice.n, places, 0,
-                                              -1};
+    struct vt_meter_choice all = energy->choice;
     struct vt_error why = VT_ERROR_INIT;
 
+    add_telemetry(&all, places);
+    if (all.n == 0) {
+        return VT_OK;
+    }
+    const struct vt_sampler_options wanted = {all.meters, all.n, places, 0, -1};
     enum vt_status status = vt_sampler_new(&wanted, &why, &energy->sampler);
     if (status != VT_OK && energy->choice.automatic && status != VT_ERR_MEMORY) {
         (void)snprintf(energy->reason, sizeof energy->reason, "%s", why.text);
@@ -105,7 +123,6 @@ static enum vt_status open_meters(struct vt_run_energy *energy,
     }
     if (energy->choice.n == 0) {
         explain(energy, why);
-        return VT_OK;
     }
     return open_sampler(energy, &places, err);
 }
@@ -151,7 +168,7 @@ static void pass_until(int64_t ns, const _Atomic bool *stop)
 
 void vt_run_energy_idle(struct vt_run_energy *energy, int64_t ns, const _Atomic bool *stop)
 {
-    if (energy->sampler == NULL || ns <= 0) {
+    if (energy->sampler == NULL || energy->choice.n == 0 || ns <= 0) {
         return;
     }
     const int64_t begin = vt_now_ns() + LEAD_NS;
@@ -286,6 +303,10 @@ enum vt_status vt_run_energy_finish(struct vt_run_energy *energy, const char *fo
             .idle = energy->idle.end_ns > energy->idle.begin_ns ? &energy->idle : NULL,
             .on_cpu = energy->on_cpu};
         status = vt_energy_of_run(&question, entry->report, err, &entry->energy);
+        if (status == VT_OK && entry->energy->n_meters == 0) {
+            (void)snprintf(entry->energy->reason, sizeof entry->energy->reason, "%s",
+                           energy->reason);
+        }
         if (status == VT_OK) {
             status = write_tracks(energy, &question.window, folder, err, entry);
         }

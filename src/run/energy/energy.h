@@ -39,7 +39,7 @@ enum vt_status vt_run_energy_new(const struct vt_run_energy_options *options, st
                                  struct vt_run_energy **ret) VT_NODISCARD;
 void vt_run_energy_free(struct vt_run_energy *energy); /* accepts NULL */
 
-/* Whether any meter is read. */
+/* Whether anything is read, were it temperatures only. */
 bool vt_run_energy_works(const struct vt_run_energy *energy);
 /* Whether the engine computes on this machine's processors: their meter then goes before that of a
  * GPU. Before the first run; until then it does not. */

@@ -106,9 +106,17 @@ static void fill_domain(const struct vt_energy_question *question, uint32_t inde
     domain->update_at_most = update.at_most;
 }
 
-static bool fill_meter(const struct vt_energy_question *question, uint32_t first, uint32_t n,
+/* Whether a domain is of the meter and tells an energy. */
+static bool belongs(const struct vt_sampler *sampler, uint32_t index, uint32_t first)
+{
+    const struct vt_sampler_domain at = vt_sampler_domain(sampler, index);
+    return at.first == first && at.domain->kind != VT_METER_OTHER;
+}
+
+static bool fill_meter(const struct vt_energy_question *question, uint32_t first,
                        struct vt_energy_meter *meter)
 {
+    const uint32_t n = vt_sampler_domains(question->sampler) - first;
     struct vt_energy ignored;
 
     meter->name = vt_sampler_domain(question->sampler, first).meter->name;
@@ -116,9 +124,10 @@ static bool fill_meter(const struct vt_energy_question *question, uint32_t first
     if (meter->domains == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        fill_domain(question, first + i, &meter->domains[i]);
-        meter->n_domains++;
+    for (uint32_t i = first; i < first + n; i++) {
+        if (belongs(question->sampler, i, first)) {
+            fill_domain(question, i, &meter->domains[meter->n_domains++]);
+        }
     }
     measure(question, vt_sampler_total, first, &meter->total, &ignored);
     const struct vt_energy_above_idle idle = idle_power(question, vt_sampler_total, first);
@@ -160,7 +169,8 @@ int vt_energy_rank(const struct vt_sampler *sampler, uint32_t first, bool on_cpu
         if (at.first != first) {
             break;
         }
-        if (at.meter == &vt_meter_null || at.domain->inside >= 0) {
+        if (at.meter == &vt_meter_null || at.domain->inside >= 0 ||
+            at.domain->kind == VT_METER_OTHER) {
             continue;
         }
         const int rank = rank_of(at.domain->scope, on_cpu);
@@ -169,22 +179,35 @@ int vt_energy_rank(const struct vt_sampler *sampler, uint32_t first, bool on_cpu
     return best;
 }
 
+/* The first domains of the meters that tell an energy, in order. Returns their number. */
+static uint32_t meter_firsts(const struct vt_sampler *sampler, uint32_t ret[VT_SAMPLER_METERS_MAX])
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < vt_sampler_domains(sampler); i++) {
+        const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
+        const bool known = n > 0 && ret[n - 1] == at.first;
+        if (at.domain->kind != VT_METER_OTHER && !known && n < VT_SAMPLER_METERS_MAX) {
+            ret[n++] = at.first;
+        }
+    }
+    return n;
+}
+
 /* One that measured goes before all that did not. */
-static void choose_headline(const struct vt_energy_question *question,
+static void choose_headline(const struct vt_energy_question *question, const uint32_t *firsts,
                             struct vt_result_energy *energy)
 {
-    uint32_t first = 0;
     int best = -1;
 
     for (uint32_t i = 0; i < energy->n_meters; i++) {
         const struct vt_energy_meter *meter = &energy->meters[i];
-        const int rank = vt_energy_rank(question->sampler, first, question->on_cpu);
+        const int rank = vt_energy_rank(question->sampler, firsts[i], question->on_cpu);
         const int score = rank > 0 ? rank + (meter->total.measured ? 100 : 0) : 0;
         if (score > best) {
             best = score;
             energy->headline = i;
         }
-        first += meter->n_domains;
     }
     const struct vt_energy_meter *headline = &energy->meters[energy->headline];
     energy->measured = best > 100;
@@ -218,14 +241,14 @@ static double rate_of(const struct vt_load_report *report, double samples, doubl
 
 static void add_merits(const struct vt_load_report *report, struct vt_result_energy *energy)
 {
+    if (!energy->measured) {
+        return;
+    }
     const struct vt_energy_figures *total = &energy->meters[energy->headline].total;
     const double window_s = seconds(energy->window_ns);
     const double samples = (double)(report->samples_completed - report->samples_failed);
     const double rate = rate_of(report, samples, window_s);
 
-    if (!energy->measured) {
-        return;
-    }
     energy->joules_per_sample = vt_power_j_per_sample(total->joules, samples);
     energy->samples_per_joule = vt_power_samples_per_joule(rate, total->mean_w);
     energy->mlperf_samples_per_joule = vt_power_samples_per_joule(rate, total->mlperf_w);
@@ -239,33 +262,25 @@ static void add_merits(const struct vt_load_report *report, struct vt_result_ene
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static uint32_t count_meters(const struct vt_sampler *sampler)
+static enum vt_status fill(const struct vt_energy_question *question, struct vt_error *err,
+                           struct vt_result_energy *energy)
 {
-    uint32_t n = 0;
+    uint32_t firsts[VT_SAMPLER_METERS_MAX];
+    const uint32_t n = meter_firsts(question->sampler, firsts);
+    bool fits = true;
 
-    for (uint32_t i = 0; i < vt_sampler_domains(sampler); i++) {
-        n += vt_sampler_domain(sampler, i).first == i;
+    energy->meters = vt_calloc((size_t)n + 1, sizeof energy->meters[0]);
+    for (uint32_t i = 0; energy->meters != NULL && fits && i < n; i++) {
+        fits = fill_meter(question, firsts[i], &energy->meters[energy->n_meters++]);
     }
-    return n;
-}
-
-static bool fill_meters(const struct vt_energy_question *question, struct vt_result_energy *energy)
-{
-    const uint32_t domains = vt_sampler_domains(question->sampler);
-
-    energy->meters =
-        vt_calloc((size_t)count_meters(question->sampler) + 1, sizeof energy->meters[0]);
-    for (uint32_t first = 0, next; energy->meters != NULL && first < domains; first = next) {
-        for (next = first + 1; next < domains; next++) {
-            if (vt_sampler_domain(question->sampler, next).first == next) {
-                break;
-            }
-        }
-        if (!fill_meter(question, first, next - first, &energy->meters[energy->n_meters++])) {
-            return false;
-        }
+    if (!fits || energy->meters == NULL) {
+        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the energy of a run");
     }
-    return energy->meters != NULL;
+    if (n > 0) {
+        choose_headline(question, firsts, energy);
+    }
+    enum vt_status status = vt_energy_compare_meters(question, firsts, err, energy);
+    return status == VT_OK ? vt_energy_add_telemetry(question, err, energy) : status;
 }
 
 enum vt_status vt_energy_of_run(const struct vt_energy_question *question,
@@ -274,9 +289,12 @@ enum vt_status vt_energy_of_run(const struct vt_energy_question *question,
 {
     struct vt_result_energy *energy = vt_calloc(1, sizeof *energy);
 
-    if (energy == NULL || !fill_meters(question, energy)) {
+    enum vt_status status =
+        energy != NULL ? fill(question, err, energy)
+                       : vt_error_set(err, VT_ERR_MEMORY, "out of memory for the energy of a run");
+    if (status != VT_OK) {
         vt_result_energy_free(energy);
-        return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the energy of a run");
+        return status;
     }
     energy->window_ns = question->window.end_ns - question->window.begin_ns;
     energy->window_begin_unix_ms = report->start_unix_ms;
@@ -285,8 +303,8 @@ enum vt_status vt_energy_of_run(const struct vt_energy_question *question,
     energy->mlperf_mj_per_query = energy->mlperf_samples_per_joule = (double)NAN;
     energy->idle_ns =
         question->idle != NULL ? question->idle->end_ns - question->idle->begin_ns : 0;
-    choose_headline(question, energy);
-    const bool wall = strcmp(energy->meters[energy->headline].name, vt_meter_ptdaemon.name) == 0;
+    const bool wall = energy->n_meters > 0 &&
+                      strcmp(energy->meters[energy->headline].name, vt_meter_ptdaemon.name) == 0;
     energy->tier = wall ? "ptdaemon" : "informative";
     add_merits(report, energy);
     const struct vt_sampler_cost cost = vt_sampler_cost(question->sampler);

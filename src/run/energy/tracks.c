@@ -12,21 +12,23 @@
 #define MARGIN_NS VT_NS_PER_S
 
 /* A name of a kernel's file may hold anything. */
-static void put_name(FILE *out, const char *meter, const char *domain)
+static void put_name(FILE *out, const struct vt_sampler_domain *at)
 {
+    const bool power = at->domain->kind != VT_METER_OTHER;
     char name[160];
 
-    (void)snprintf(name, sizeof name, "%s/%s", meter, domain);
+    (void)snprintf(name, sizeof name, "%s%s%s", power ? at->meter->name : "", power ? "/" : "",
+                   at->domain->name);
     if (strpbrk(name, ",\"\r\n") == NULL) {
         (void)fputs(name, out);
         return;
     }
     (void)fputc('"', out);
-    for (const char *at = name; *at != '\0'; at++) {
-        if (*at == '"') {
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c == '"') {
             (void)fputc('"', out);
         }
-        (void)fputc(*at == '\r' || *at == '\n' ? ' ' : *at, out);
+        (void)fputc(*c == '\r' || *c == '\n' ? ' ' : *c, out);
     }
     (void)fputc('"', out);
 }
@@ -37,7 +39,9 @@ static void put_series(FILE *out, const struct vt_sampler *sampler, uint32_t ind
     const int64_t *unix_ns;
     const struct vt_power_track track = vt_sampler_track(sampler, index, &unix_ns);
     const struct vt_sampler_domain at = vt_sampler_domain(sampler, index);
-    const char *unit = at.domain->kind == VT_METER_ENERGY ? "J" : "W";
+    const char *unit = at.domain->kind == VT_METER_ENERGY  ? "J"
+                       : at.domain->kind == VT_METER_POWER ? "W"
+                                                           : at.domain->unit;
     size_t first = 0, last = track.n;
 
     while (first + 1 < track.n && track.ns[first + 1] < window->begin_ns - MARGIN_NS) {
@@ -51,7 +55,7 @@ static void put_series(FILE *out, const struct vt_sampler *sampler, uint32_t ind
         if (isfinite(track.values[i])) {
             (void)fprintf(out, "%" PRId64 ",%" PRId64 ",", track.ns[i] - window->begin_ns,
                           unix_ns[i]);
-            put_name(out, at.meter->name, at.domain->name);
+            put_name(out, &at);
             (void)fprintf(out, ",%s,%.17g\n", unit, track.values[i]);
         }
     }
