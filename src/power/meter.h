@@ -114,7 +114,8 @@ struct vt_meter_ops {
     /*
      * Optional, for meters that tell their readings in the end only, whose read then gives nothing
      * (a time before all others). Called once, after the last read, by the thread that stops the
-     * sampler; may block for seconds. Passes every reading to `keep`, in order of time.
+     * sampler; may block for seconds, and may add to its domains' notes. Passes every reading to
+     * `keep`, in order of time.
      */
     enum vt_status (*finish)(void *meter,
                              void (*keep)(void *ctx, uint32_t domain,

@@ -36,8 +36,9 @@ struct ptdaemon {
     char buffer[4 * LINE_SIZE]; /* received and not yet taken */
     size_t filled;
     char line[LINE_SIZE];
-    struct vt_meter_domain domain;
+    struct vt_meter_domain domains[VT_PTD_DOMAINS];
     struct vt_ptd_ranges before;
+    char go[32];
     bool ranged, measuring;
 };
 
@@ -225,9 +226,11 @@ static enum vt_status greet(struct ptdaemon *ptd, const struct vt_meter_options 
         status = ask(ptd, "Identify", err);
     }
     if (status == VT_OK) {
-        (void)snprintf(ptd->domain.device, sizeof ptd->domain.device, "%.*s",
-                       (int)(strcspn(ptd->line, ",") < 79 ? strcspn(ptd->line, ",") : 79),
-                       ptd->line);
+        for (int i = 0; i < VT_PTD_DOMAINS; i++) {
+            (void)snprintf(ptd->domains[i].device, sizeof ptd->domains[i].device, "%.*s",
+                           (int)(strcspn(ptd->line, ",") < 79 ? strcspn(ptd->line, ",") : 79),
+                           ptd->line);
+        }
         status = ask(ptd, "RR", err);
     }
     if (status == VT_OK && !vt_ptd_ranges_parse(ptd->line, &ptd->before)) {
@@ -242,7 +245,7 @@ static enum vt_status greet(struct ptdaemon *ptd, const struct vt_meter_options 
         status = set_range(ptd, 'A', options->ptdaemon_amps, err);
     }
     if (status == VT_OK) {
-        status = ask_for(ptd, "Go,1000,0,vatio", "Starting untimed measurement", err);
+        status = ask_for(ptd, ptd->go, "Starting untimed measurement", err);
         ptd->measuring = status == VT_OK;
     }
     return status;
@@ -281,6 +284,29 @@ static void ptdaemon_close(void *meter)
     vt_free(ptd);
 }
 
+static void describe(struct ptdaemon *ptd)
+{
+    static const struct {
+        const char *name, *unit;
+    } domains[VT_PTD_DOMAINS] = {[VT_PTD_WATTS] = {"wall", ""},
+                                 [VT_PTD_VOLTS] = {"wall volts", "V"},
+                                 [VT_PTD_AMPS] = {"wall amps", "A"},
+                                 [VT_PTD_FACTOR] = {"wall power factor", "1"}};
+
+    for (int i = 0; i < VT_PTD_DOMAINS; i++) {
+        struct vt_meter_domain *domain = &ptd->domains[i];
+        *domain =
+            (struct vt_meter_domain){.kind = i == VT_PTD_WATTS ? VT_METER_POWER : VT_METER_OTHER,
+                                     .scope = VT_METER_SCOPE_WALL,
+                                     .inside = -1,
+                                     .accuracy = i == VT_PTD_WATTS ? CLASS : 0,
+                                     .averaging_ns = VT_NS_PER_S,
+                                     .stamped = true};
+        (void)snprintf(domain->name, sizeof domain->name, "%s", domains[i].name);
+        (void)snprintf(domain->unit, sizeof domain->unit, "%s", domains[i].unit);
+    }
+}
+
 static enum vt_status ptdaemon_open(const struct vt_meter_ops *self,
                                     const struct vt_meter_options *options, struct vt_error *err,
                                     void **ret_meter)
@@ -304,15 +330,11 @@ static enum vt_status ptdaemon_open(const struct vt_meter_ops *self,
     }
     const bool automatic = !(options->ptdaemon_volts > 0 && options->ptdaemon_amps > 0);
     ptd->fd = fd;
-    ptd->domain = (struct vt_meter_domain){.name = "wall",
-                                           .kind = VT_METER_POWER,
-                                           .scope = VT_METER_SCOPE_WALL,
-                                           .inside = -1,
-                                           .accuracy = CLASS,
-                                           .averaging_ns = VT_NS_PER_S,
-                                           .stamped = true};
+    describe(ptd);
+    (void)snprintf(ptd->go, sizeof ptd->go, "Go,1000,0,vatio_%s",
+                   automatic ? "ranging" : "testing");
     (void)snprintf(
-        ptd->domain.note, sizeof ptd->domain.note,
+        ptd->domains[0].note, sizeof ptd->domains[0].note,
         "%s ranges, 1 %% taken for its class; time is that of the daemon's machine, kept "
         "by NTP",
         automatic ? "automatic" : "fixed");
@@ -329,8 +351,8 @@ static enum vt_status ptdaemon_open(const struct vt_meter_ops *self,
 
 static const struct vt_meter_domain *ptdaemon_domains(const void *meter, uint32_t *ret_n)
 {
-    *ret_n = 1;
-    return &((const struct ptdaemon *)meter)->domain;
+    *ret_n = VT_PTD_DOMAINS;
+    return ((const struct ptdaemon *)meter)->domains;
 }
 
 /* Nothing is told while it measures. */
@@ -339,8 +361,24 @@ static enum vt_status ptdaemon_read(void *meter, struct vt_meter_reading *ret_re
 {
     (void)meter;
     (void)err;
-    ret_readings[0] = (struct vt_meter_reading){(double)NAN, INT64_MIN, INT64_MIN};
+    for (int i = 0; i < VT_PTD_DOMAINS; i++) {
+        ret_readings[i] = (struct vt_meter_reading){(double)NAN, INT64_MIN, INT64_MIN};
+    }
     return VT_OK;
+}
+
+/* What the daemon says of its own uncertainty; one that says nothing is not at fault. */
+static void note_uncertainty(struct ptdaemon *ptd)
+{
+    struct vt_error ignored = VT_ERROR_INIT;
+    char *note = ptd->domains[0].note;
+    const size_t length = strlen(note);
+    double mean;
+
+    if (ask(ptd, "Uncertainty", &ignored) == VT_OK && vt_ptd_uncertainty_parse(ptd->line, &mean)) {
+        (void)snprintf(note + length, sizeof ptd->domains[0].note - length,
+                       "; the daemon's own uncertainty: %.4g", mean);
+    }
 }
 
 static enum vt_status ptdaemon_finish(void *meter,
@@ -369,10 +407,19 @@ static enum vt_status ptdaemon_finish(void *meter,
     for (uint32_t i = 0; i < n && status == VT_OK; i++) {
         status = receive(ptd, err);
         if (status == VT_OK && vt_ptd_sample_parse(ptd->line, &sample)) {
-            const struct vt_meter_reading reading = {
-                sample.watts, now.ns + (sample.unix_ns - now.unix_ns), sample.unix_ns};
-            keep(ctx, 0, &reading);
+            const double values[VT_PTD_DOMAINS] = {[VT_PTD_WATTS] = sample.watts,
+                                                   [VT_PTD_VOLTS] = sample.volts,
+                                                   [VT_PTD_AMPS] = sample.amps,
+                                                   [VT_PTD_FACTOR] = sample.power_factor};
+            for (uint32_t d = 0; d < VT_PTD_DOMAINS; d++) {
+                const struct vt_meter_reading reading = {
+                    values[d], now.ns + (sample.unix_ns - now.unix_ns), sample.unix_ns};
+                keep(ctx, d, &reading);
+            }
         }
+    }
+    if (status == VT_OK) {
+        note_uncertainty(ptd);
     }
     return status;
 }

@@ -69,7 +69,8 @@ static const char *moment(const char *at, int64_t *ret_ns)
 
 bool vt_ptd_sample_parse(const char *line, struct vt_ptd_sample *ret)
 {
-    struct vt_ptd_sample sample = {.volts = -1, .amps = -1};
+    struct vt_ptd_sample sample = {
+        .volts = (double)NAN, .amps = (double)NAN, .power_factor = (double)NAN};
     bool has_watts = false;
 
     if (strncmp(line, "Time,", 5) != 0) {
@@ -86,6 +87,7 @@ bool vt_ptd_sample_parse(const char *line, struct vt_ptd_sample *ret)
         double *to = length == 5 && strncmp(name, "Watts", 5) == 0   ? &sample.watts
                      : length == 5 && strncmp(name, "Volts", 5) == 0 ? &sample.volts
                      : length == 4 && strncmp(name, "Amps", 4) == 0  ? &sample.amps
+                     : length == 2 && strncmp(name, "PF", 2) == 0    ? &sample.power_factor
                                                                      : NULL;
         if (to != NULL) {
             at = number(comma + 1, to);
@@ -99,6 +101,11 @@ bool vt_ptd_sample_parse(const char *line, struct vt_ptd_sample *ret)
     }
     *ret = sample;
     return true;
+}
+
+bool vt_ptd_uncertainty_parse(const char *line, double *ret_mean)
+{
+    return strncmp(line, "Uncertainty,", 12) == 0 && number(line + 12, ret_mean) != NULL;
 }
 
 bool vt_ptd_ranges_parse(const char *line, struct vt_ptd_ranges *ret)

@@ -131,6 +131,10 @@ static const struct vt_option options[] = {
      "measure for so long before the first run what the machine takes while it waits, and tell "
      "every run's energy above that too; 0: do not"},
     VT_METER_PLACE_OPTIONS(FIELD(places), "Energy"),
+    {"ptdaemon-ranging", 0, VT_OPTION_DURATION, FIELD(ranging_ns), "Energy", "T", 0, 3.6e12, NULL,
+     "10s",
+     "ptdaemon: put load on for so long first, whose largest voltage and current become the ranges "
+     "of the analyzer; 0: it finds them itself, again and again, and loses accuracy"},
 
     {"workload", 'w', VT_OPTION_TEXT, FIELD(workload), "Data", "W", 0, 0, NULL, NULL,
      "a workload that `vatio list` names (default: from the model and the dataset)"},

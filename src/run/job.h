@@ -59,6 +59,7 @@ struct vt_job {
     const char *meters; /* "auto", "none", or names joined by commas */
     int64_t idle_ns;    /* 0: idle power is not measured */
     struct vt_meter_places places;
+    int64_t ranging_ns; /* of PTDaemon; 0: automatic ranges */
     /* the data */
     const char *workload;
     const char *dataset;

@@ -96,20 +96,23 @@ static enum vt_status fill(struct vt_sampler *sampler, const struct vt_meter_cho
             e++;
         }
         struct vt_meter_entry *entry = &report->entries[e];
-        uint32_t first = n, count = 0;
+        uint32_t first = n, last = 0, count = 0;
         for (uint32_t i = 0; i < n; i++) {
-            const bool own = vt_sampler_domain(sampler, i).meter == choice->meters[m];
+            const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
+            const bool own = at.meter == choice->meters[m] && at.domain->kind != VT_METER_OTHER;
             first = own && i < first ? i : first;
+            last = own ? i : last;
             count += own;
         }
         entry->rows = vt_calloc((size_t)count + 1, sizeof entry->rows[0]);
         if (entry->rows == NULL) {
             return vt_error_set(err, VT_ERR_MEMORY, "out of memory for a table of meters");
         }
-        for (uint32_t i = 0; i < count; i++) {
-            fill_row(sampler, first + i, window, &entry->rows[i]);
+        for (uint32_t i = first; i < n && i <= last; i++) {
+            if (vt_sampler_domain(sampler, i).domain->kind != VT_METER_OTHER) {
+                fill_row(sampler, i, window, &entry->rows[entry->n_rows++]);
+            }
         }
-        entry->n_rows = count;
     }
     return VT_OK;
 }

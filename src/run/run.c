@@ -342,41 +342,21 @@ static enum vt_status check_find_peak(struct run *run, const struct vt_options *
 /* Early, so that there are readings long before the first run. */
 static enum vt_status open_meters(struct run *run, struct vt_error *err)
 {
-    const struct vt_run_events *events = run->measure.events;
-    const struct vt_run_energy_options options = {run->job.meters, &run->job.places};
+    const struct vt_run_energy_options options = {run->job.meters, &run->job.places,
+                                                  run->job.ranging_ns > 0};
 
     enum vt_status status = vt_run_energy_new(&options, err, &run->energy);
-    if (status == VT_OK && vt_run_energy_works(run->energy) && events->meters != NULL) {
-        events->meters(events->ctx, run->energy);
+    if (status == VT_OK) {
+        run->measure.energy = run->energy;
+        vt_measure_tell_meters(&run->measure, true);
     }
     return status;
-}
-
-static void measure_idle(struct run *run)
-{
-    const int64_t idle_ns = run->job.idle_ns;
-
-    vt_run_energy_on_cpu(run->energy, run->session.caps.uses_cpu);
-    if (idle_ns > 0 && vt_run_energy_works(run->energy)) {
-        vt_measure_phase_begin(&run->measure, "idle", idle_ns, 0);
-        vt_run_energy_idle(run->energy, idle_ns, &run->measure.control->stop);
-        vt_measure_phase_end(&run->measure);
-    }
-}
-
-static void forget_meters(struct run *run)
-{
-    const struct vt_run_events *events = run->measure.events;
-
-    if (events->meters != NULL) {
-        events->meters(events->ctx, NULL);
-    }
 }
 
 /* All figures at once: some meters tell their readings in the end only. */
 static enum vt_status finish_energy(struct run *run, struct vt_error *err)
 {
-    forget_meters(run);
+    vt_measure_tell_meters(&run->measure, false);
     return vt_run_energy_finish(run->energy, run->save.folder, err, &run->result);
 }
 
@@ -451,8 +431,16 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     }
     vt_qsl_init(&run->qsl, &run->session);
     vt_metered_qsl_init(&run->metered, &run->qsl, run->energy);
-    measure_idle(run);
+    vt_run_energy_on_cpu(run->energy, run->session.caps.uses_cpu);
+    const bool ranging = vt_run_energy_wants_ranging(run->energy);
+    if (!ranging) {
+        vt_measure_idle(&run->measure, run->job.idle_ns);
+    }
     status = vt_measure_probe(&run->measure, err);
+    if (status == VT_OK && ranging) {
+        status = vt_measure_ranges(&run->measure, run->job.ranging_ns, err);
+        vt_measure_idle(&run->measure, status == VT_OK ? run->job.idle_ns : 0);
+    }
     if (status != VT_OK) {
         return status;
     }
@@ -480,7 +468,7 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
                                        .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
-        forget_meters(run);
+        vt_measure_tell_meters(&run->measure, false);
         vt_save_discard(&run->save);
         vt_run_result_free(&run->result);
         return status;
@@ -490,7 +478,7 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
         run->result.partial = true;
     }
     if (run->result.n_entries == 0) {
-        forget_meters(run);
+        vt_measure_tell_meters(&run->measure, false);
         vt_save_discard(&run->save);
         vt_run_result_free(&run->result);
         return status != VT_OK ? status

@@ -19,8 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (line == NULL) {
         return 0;
     }
-    if (vt_ptd_sample_parse(line, &sample) && !(isfinite(sample.watts) && isfinite(sample.volts) &&
-                                                isfinite(sample.amps) && sample.unix_ns >= 0)) {
+    if (vt_ptd_sample_parse(line, &sample) && !(isfinite(sample.watts) && !isinf(sample.volts) &&
+                                                !isinf(sample.amps) && sample.unix_ns >= 0)) {
         abort();
     }
     if (vt_ptd_ranges_parse(line, &ranges) &&

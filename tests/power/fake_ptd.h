@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that speaks PTDaemon's documented protocol to one client and notes what it was told. */
+/* A thread that speaks PTDaemon's documented protocol and notes what it was told. */
 #ifndef VT_TEST_POWER_FAKE_PTD_H
 #define VT_TEST_POWER_FAKE_PTD_H
 
@@ -20,18 +20,50 @@ enum ptd_mood {
     PTD_NO_RANGE,       /* refuses to change a range */
     PTD_BREAKS,         /* closes amid the samples */
     PTD_LIES,           /* promises more samples than there can be */
+    PTD_IN_TIME,        /* its samples are from the start of the measurement until it is asked */
 };
 
 struct fake_ptd {
     enum ptd_mood mood;
     int listener;
     pthread_t thread;
+    double go; /* when the measurement began, s since 1970 */
     char address[32];
     char told[2048]; /* all commands, a line each; read after ptd_end */
 };
 
+static inline double ptd_now(void)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+/* A sample every tenth of a second, that of number i of i + 1 W. */
+static inline void ptd_samples_in_time(FILE *to, const struct fake_ptd *ptd)
+{
+    const int n = (int)((ptd_now() - ptd->go) * 10);
+
+    (void)fprintf(to, "Last %d samples\r\n", n);
+    for (int i = 0; i < n; i++) {
+        const double at = ptd->go + i * 0.1;
+        const time_t whole = (time_t)at;
+        struct tm calendar;
+        char text[64];
+        (void)gmtime_r(&whole, &calendar);
+        (void)strftime(text, sizeof text, "%m-%d-%Y %H:%M:%S", &calendar);
+        (void)fprintf(to,
+                      "Time,%s.%03d,Watts,%d.5,Volts,230.1,Amps,0.2,PF,0.9,Mark,vatio_testing\r\n",
+                      text, (int)((at - (double)whole) * 1000), i + 1);
+    }
+}
+
 static inline void ptd_samples(FILE *to, const struct fake_ptd *ptd)
 {
+    if (ptd->mood == PTD_IN_TIME) {
+        ptd_samples_in_time(to, ptd);
+        return;
+    }
     const time_t now = time(NULL);
 
     (void)fprintf(to, "Last 100 samples\r\n");
@@ -66,6 +98,7 @@ static inline bool ptd_answer(FILE *to, struct fake_ptd *ptd, const char *comman
             to, ptd->mood == PTD_NO_RANGE ? "Error: no such range\r\n" : "Range %c changed\r\n",
             command[3]);
     } else if (strncmp(command, "Go,1000,0,", 10) == 0) {
+        ptd->go = ptd_now();
         (void)fprintf(to, "Starting untimed measurement, maximum 500000 samples at 1000ms with 0 "
                           "rampup samples\r\n");
     } else if (strcmp(command, "Stop") == 0) {
@@ -75,17 +108,17 @@ static inline bool ptd_answer(FILE *to, struct fake_ptd *ptd, const char *comman
     } else if (strcmp(command, ptd->mood == PTD_DIRECT_CURRENT ? "DC-RL" : "RL") == 0) {
         ptd_samples(to, ptd);
         return ptd->mood != PTD_BREAKS;
+    } else if (strcmp(command, "Uncertainty") == 0) {
+        (void)fprintf(to, "Uncertainty,0.0031,0.002,0.004,100,0,100,0\r\n");
     } else {
         (void)fprintf(to, "Unknown command\r\n");
     }
     return true;
 }
 
-static inline void *ptd_serve(void *argument)
+static inline void ptd_serve_one(struct fake_ptd *ptd, int fd)
 {
-    struct fake_ptd *ptd = argument;
-    const int fd = accept(ptd->listener, NULL, NULL);
-    FILE *from = fd >= 0 ? fdopen(fd, "r") : NULL, *to = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
+    FILE *from = fdopen(fd, "r"), *to = fdopen(dup(fd), "w");
     char line[256];
 
     while (from != NULL && to != NULL && fgets(line, sizeof line, from) != NULL) {
@@ -103,6 +136,17 @@ static inline void *ptd_serve(void *argument)
     }
     if (to != NULL) {
         (void)fclose(to);
+    }
+}
+
+/* One client after the other, until ptd_end. */
+static inline void *ptd_serve(void *argument)
+{
+    struct fake_ptd *ptd = argument;
+
+    for (int fd = accept(ptd->listener, NULL, NULL); fd >= 0;
+         fd = accept(ptd->listener, NULL, NULL)) {
+        ptd_serve_one(ptd, fd);
     }
     return NULL;
 }
@@ -126,6 +170,7 @@ static inline void ptd_begin(struct fake_ptd *ptd, enum ptd_mood mood)
 
 static inline void ptd_end(struct fake_ptd *ptd)
 {
+    (void)shutdown(ptd->listener, SHUT_RDWR);
     (void)pthread_join(ptd->thread, NULL);
     (void)close(ptd->listener);
 }

@@ -45,12 +45,15 @@ static void measure(enum ptd_mood mood)
     assert_true(fabs(energy.class_j - 0.01 * 4 * 42.5) < 1e-6);
     assert_true(fabs(energy.mlperf_w - 42.5) < 1e-9);
     assert_string_equal(vt_sampler_domain(sampler, 0).domain->device, "YokogawaWT330E");
+    assert_non_null(strstr(vt_sampler_domain(sampler, 0).domain->note, "uncertainty: 0.0031"));
+    const struct vt_power_track volts = vt_sampler_track(sampler, 1, NULL);
+    assert_true(volts.n == 100 && volts.values[0] == 230.1);
     vt_sampler_free(sampler);
     ptd_end(&ptd);
     /* Fixed ranges for the measurement, and then what it was before. */
     assert_non_null(strstr(ptd.told, "Hello\nIdentify\nRR\nSR,V,300\nSR,A,0.5\nGo,1000,0,"));
     assert_non_null(strstr(ptd.told, "RL\n"));
-    assert_non_null(strstr(ptd.told, "RL\nSR,V,Auto\nSR,A,5\n"));
+    assert_non_null(strstr(ptd.told, "RL\nUncertainty\nSR,V,Auto\nSR,A,5\n"));
 }
 
 static void the_wall_is_measured(void **state)

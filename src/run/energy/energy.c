@@ -11,16 +11,21 @@
 #include "run/energy/figures.h"
 #include "run/energy/meter_choice.h"
 #include "run/energy/tracks.h"
+#include "run/energy/wall.h"
 
 /* Readings before the idle window, and at most so long for the last steps after the last run. */
 #define LEAD_NS   (250 * VT_NS_PER_MS)
 #define SETTLE_NS (2 * VT_NS_PER_S)
+/* An analyzer tells a sample a second: some before the first run and some after the last. */
+#define WALL_NS (3 * VT_NS_PER_S)
 /* A stop is seen within this. */
 #define LOOK_NS (100 * VT_NS_PER_MS)
 
 struct vt_run_energy {
     struct vt_meter_choice choice;
+    struct vt_meter_options places;
     struct vt_sampler *sampler; /* NULL: nothing is read */
+    bool ranging;               /* of the sampler: PTDaemon alone, with automatic ranges */
     struct vt_energy_unavailable unavailable[VT_ENERGY_UNAVAILABLE_MAX];
     uint32_t n_unavailable;
     char reason[VT_ERROR_TEXT_MAX]; /* why nothing is read */
@@ -66,6 +71,16 @@ static void explain(struct vt_run_energy *energy, const enum vt_status *status)
     }
 }
 
+static bool has_wall(const struct vt_run_energy *energy)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < energy->choice.n; i++) {
+        found = found || energy->choice.meters[i] == &vt_meter_ptdaemon;
+    }
+    return found;
+}
+
 static void add_telemetry(struct vt_meter_choice *choice, const struct vt_meter_options *places)
 {
     size_t n = 0;
@@ -80,9 +95,10 @@ static void add_telemetry(struct vt_meter_choice *choice, const struct vt_meter_
 }
 
 /* Telemetry goes along, also where it is all that there is. */
-static enum vt_status open_sampler(struct vt_run_energy *energy,
-                                   const struct vt_meter_options *places, struct vt_error *err)
+static enum vt_status open_sampler(struct vt_run_energy *energy, struct vt_error *err)
 {
+    static const struct vt_meter_ops *const wall[] = {&vt_meter_ptdaemon};
+    const struct vt_meter_options *places = &energy->places;
     struct vt_meter_choice all = energy->choice;
     struct vt_error why = VT_ERROR_INIT;
 
@@ -90,7 +106,8 @@ static enum vt_status open_sampler(struct vt_run_energy *energy,
     if (all.n == 0) {
         return VT_OK;
     }
-    const struct vt_sampler_options wanted = {all.meters, all.n, places, 0, -1};
+    const struct vt_sampler_options wanted = {energy->ranging ? wall : all.meters,
+                                              energy->ranging ? 1 : all.n, places, 0, -1};
     enum vt_status status = vt_sampler_new(&wanted, &why, &energy->sampler);
     if (status != VT_OK && energy->choice.automatic && status != VT_ERR_MEMORY) {
         (void)snprintf(energy->reason, sizeof energy->reason, "%s", why.text);
@@ -102,9 +119,9 @@ static enum vt_status open_sampler(struct vt_run_energy *energy,
 static enum vt_status open_meters(struct vt_run_energy *energy,
                                   const struct vt_run_energy_options *options, struct vt_error *err)
 {
-    const struct vt_meter_options places = vt_meter_places_options(options->places);
     enum vt_status why[VT_ENERGY_UNAVAILABLE_MAX];
 
+    energy->places = vt_meter_places_options(options->places);
     enum vt_status status =
         vt_meter_choice_parse(options->meters, options->places, err, &energy->choice);
     if (status != VT_OK) {
@@ -116,7 +133,7 @@ static enum vt_status open_meters(struct vt_run_energy *energy,
         return VT_OK;
     }
     energy->n_unavailable =
-        vt_meter_choice_probe(&energy->choice, &places, energy->unavailable, why);
+        vt_meter_choice_probe(&energy->choice, &energy->places, energy->unavailable, why);
     if (energy->n_unavailable > 0 && !energy->choice.automatic) {
         return vt_error_set(err, why[0], "--meter %s: %s", energy->unavailable[0].name,
                             energy->unavailable[0].reason);
@@ -124,7 +141,8 @@ static enum vt_status open_meters(struct vt_run_energy *energy,
     if (energy->choice.n == 0) {
         explain(energy, why);
     }
-    return open_sampler(energy, &places, err);
+    energy->ranging = options->ranging && has_wall(energy);
+    return open_sampler(energy, err);
 }
 
 enum vt_status vt_run_energy_new(const struct vt_run_energy_options *options, struct vt_error *err,
@@ -161,9 +179,33 @@ bool vt_run_energy_works(const struct vt_run_energy *energy)
 
 static void pass_until(int64_t ns, const _Atomic bool *stop)
 {
-    for (int64_t now = vt_now_ns(); now < ns && !atomic_load(stop); now = vt_now_ns()) {
+    for (int64_t now = vt_now_ns(); now < ns && (stop == NULL || !atomic_load(stop));
+         now = vt_now_ns()) {
         vt_sleep_until_ns(ns - now > LOOK_NS ? now + LOOK_NS : ns, 0);
     }
+}
+
+bool vt_run_energy_wants_ranging(const struct vt_run_energy *energy)
+{
+    return energy->ranging;
+}
+
+enum vt_status vt_run_energy_range(struct vt_run_energy *energy, const _Atomic bool *stop,
+                                   struct vt_error *err)
+{
+    /* Samples of the last moments of the load. */
+    pass_until(vt_now_ns() + VT_NS_PER_S, stop);
+    vt_sampler_stop(energy->sampler);
+    (void)vt_wall_ranges(energy->sampler, &energy->places.ptdaemon_volts,
+                         &energy->places.ptdaemon_amps);
+    vt_sampler_free(energy->sampler);
+    energy->sampler = NULL;
+    energy->ranging = false;
+    enum vt_status status = open_sampler(energy, err);
+    if (status == VT_OK && energy->sampler != NULL) {
+        pass_until(vt_now_ns() + WALL_NS, stop);
+    }
+    return status;
 }
 
 void vt_run_energy_idle(struct vt_run_energy *energy, int64_t ns, const _Atomic bool *stop)
@@ -205,13 +247,20 @@ double vt_run_energy_watts(struct vt_run_energy *energy)
     return best > 0 ? sum : (double)NAN;
 }
 
+static void mark(struct vt_run_energy *energy)
+{
+    if (energy->sampler != NULL) {
+        vt_sampler_mark(energy->sampler);
+    }
+}
+
 static enum vt_status metered_load(void *ctx, const uint64_t *indices, size_t n,
                                    struct vt_error *err)
 {
     struct vt_metered_qsl *qsl = ctx;
 
     enum vt_status status = qsl->inner->load(qsl->inner->ctx, indices, n, err);
-    vt_sampler_mark(qsl->energy->sampler);
+    mark(qsl->energy);
     return status;
 }
 
@@ -219,7 +268,7 @@ static void metered_unload(void *ctx, const uint64_t *indices, size_t n)
 {
     struct vt_metered_qsl *qsl = ctx;
 
-    vt_sampler_mark(qsl->energy->sampler);
+    mark(qsl->energy);
     qsl->inner->unload(qsl->inner->ctx, indices, n);
 }
 
@@ -233,7 +282,7 @@ void vt_metered_qsl_init(struct vt_metered_qsl *qsl, const struct vt_qsl *inner,
                          struct vt_run_energy *energy)
 {
     *qsl = (struct vt_metered_qsl){.seam = *inner, .inner = inner, .energy = energy};
-    if (energy != NULL && energy->sampler != NULL) {
+    if (energy != NULL) {
         qsl->seam.name = metered_name;
         qsl->seam.load = metered_load;
         qsl->seam.unload = metered_unload;
@@ -257,15 +306,20 @@ static enum vt_status write_tracks(const struct vt_run_energy *energy,
                                    struct vt_error *err, struct vt_result_entry *entry)
 {
     char below[64];
-    char *path =
-        vt_asprintf("%s/%s/power.csv", folder, vt_result_entry_folder(entry, below, sizeof below));
+    (void)vt_result_entry_folder(entry, below, sizeof below);
+    char *path = vt_asprintf("%s/%s/power.csv", folder, below);
+    char *log = vt_asprintf("%s/%s/spl.txt", folder, below);
 
-    if (path == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
-    }
-    enum vt_status status = vt_tracks_write(energy->sampler, window, path, err);
+    enum vt_status status = path != NULL && log != NULL
+                                ? vt_tracks_write(energy->sampler, window, path, err)
+                                : vt_error_set(err, VT_ERR_MEMORY, "out of memory");
     entry->energy->has_tracks = status == VT_OK;
+    if (status == VT_OK) {
+        bool ignored;
+        status = vt_wall_write_log(energy->sampler, window, log, err, &ignored);
+    }
     vt_free(path);
+    vt_free(log);
     return status;
 }
 
@@ -291,6 +345,9 @@ enum vt_status vt_run_energy_finish(struct vt_run_energy *energy, const char *fo
         }
     }
     (void)vt_sampler_settle(energy->sampler, last_ns, vt_now_ns() + SETTLE_NS);
+    if (has_wall(energy)) {
+        pass_until(last_ns + WALL_NS, NULL);
+    }
     vt_sampler_stop(energy->sampler);
     for (uint32_t i = 0; i < result->n_entries && status == VT_OK; i++) {
         struct vt_result_entry *entry = &result->entries[i];

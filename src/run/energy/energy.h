@@ -8,6 +8,7 @@
  * many runs came after it, and a search pays for metering only of the run that counts.
  *
  *     vt_run_energy_new      the meters are open and read
+ *     vt_run_energy_range    after some load, where a power analyzer has to find its ranges first
  *     vt_run_energy_idle     before anything loads the machine, where that is asked for
  *     vt_metered_qsl_init    a sample library that marks the edges of every run
  *     vt_run_energy_finish   the figures of all entries; reads no more
@@ -26,8 +27,9 @@
 struct vt_run_energy;
 
 struct vt_run_energy_options {
-    const char *meters; /* "auto", "none", or names joined by commas */
-    const struct vt_meter_places *places;
+    const char *meters;                   /* "auto", "none", or names joined by commas */
+    const struct vt_meter_places *places; /* their texts live as long as the object */
+    bool ranging; /* a power analyzer is to find its ranges under some load first */
 };
 
 /*
@@ -41,6 +43,14 @@ void vt_run_energy_free(struct vt_run_energy *energy); /* accepts NULL */
 
 /* Whether anything is read, were it temperatures only. */
 bool vt_run_energy_works(const struct vt_run_energy *energy);
+/*
+ * Whether some load is to be run for an analyzer behind PTDaemon to find its ranges. Other meters
+ * are not read meanwhile; vt_run_energy_range ends it, takes the largest voltage and current for
+ * ranges, opens all meters and waits until the analyzer has settled. Errors as vt_run_energy_new.
+ */
+bool vt_run_energy_wants_ranging(const struct vt_run_energy *energy);
+enum vt_status vt_run_energy_range(struct vt_run_energy *energy, const _Atomic bool *stop,
+                                   struct vt_error *err) VT_NODISCARD;
 /* Whether the engine computes on this machine's processors: their meter then goes before that of a
  * GPU. Before the first run; until then it does not. */
 void vt_run_energy_on_cpu(struct vt_run_energy *energy, bool on_cpu);
@@ -60,9 +70,9 @@ void vt_metered_qsl_init(struct vt_metered_qsl *qsl, const struct vt_qsl *inner,
                          struct vt_run_energy *energy);
 
 /*
- * Ends the reading and gives every performance entry with a run its energy, and writes power.csv
- * into the entry's folder below `folder`. VT_ERR_MEMORY, VT_ERR_WRITE; entries that have their
- * energy by then keep it.
+ * Ends the reading and gives every performance entry with a run its energy, and writes power.csv,
+ * and spl.txt where PTDaemon was read, into the entry's folder below `folder`. VT_ERR_MEMORY,
+ * VT_ERR_WRITE; entries that have their energy by then keep it.
  */
 enum vt_status vt_run_energy_finish(struct vt_run_energy *energy, const char *folder,
                                     struct vt_error *err, struct vt_result *result) VT_NODISCARD;

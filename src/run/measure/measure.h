@@ -18,6 +18,7 @@ struct vt_measure {
     struct vt_probe probe;
     struct vt_load_control *control;
     const struct vt_run_events *events;
+    struct vt_run_energy *energy; /* the job's meters; NULL: not open */
 };
 
 /*
@@ -46,6 +47,15 @@ enum vt_status vt_measure_test(struct vt_measure *measure, enum vt_scenario scen
 /* What the first lines say of find-peak, and how long it will probably take. */
 void vt_measure_peak_plan(const struct vt_measure *measure, const struct vt_load_settings *settings,
                           char *text, size_t size, int64_t *ret_expected_ns);
+
+/* Tells the events that meters are read from now on, or no more. */
+void vt_measure_tell_meters(struct vt_measure *measure, bool open);
+/* So long what the machine takes while it waits; 0: not at all. */
+void vt_measure_idle(struct vt_measure *measure, int64_t ns);
+/* So long load for a power analyzer to find its ranges by; then all meters are open. After the
+ * probe. */
+enum vt_status vt_measure_ranges(struct vt_measure *measure, int64_t ns,
+                                 struct vt_error *err) VT_NODISCARD;
 
 /* --- for the files of this room that put scenarios on ------------------------------------------
  */
