@@ -412,6 +412,13 @@ static enum vt_status long_enough(const struct vt_power_track *track,
     if (off <= VT_ENERGY_UNCERTAINTY_MAX * fabs(energy->joules)) {
         return VT_OK;
     }
+    if (counter && energy->mean_w > 0) {
+        /* Longer windows have other edges: each may be off by what a whole period takes. */
+        const double most = 2 * energy->mean_w * seconds(energy->update.most_ns);
+        const double worst =
+            (most + energy->quantum_j) / energy->mean_w / VT_ENERGY_UNCERTAINTY_MAX;
+        needed = worst > needed ? worst : needed;
+    }
     if (!isfinite(needed)) { /* an edge is off by two periods at most */
         const int64_t period = energy->update.ns > 0 ? energy->update.ns : energy->window_ns;
         needed = 4 * seconds(period) / VT_ENERGY_UNCERTAINTY_MAX;

@@ -29,6 +29,7 @@ struct vt_energy_figures {
 struct vt_energy_domain {
     char name[48], device[80], note[200];
     char inside[48]; /* the domain that holds this one's joules; "" */
+    bool same;       /* and measures just the same */
     bool counter;    /* of joules; else a reading of watts */
     const char *scope;
     struct vt_energy_figures figures;

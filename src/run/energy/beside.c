@@ -36,22 +36,13 @@ static bool add_difference(struct vt_result_energy *energy, const struct vt_ener
 }
 
 /* Domains of one meter that lie in one that measures the same. */
-static bool compare_within(const struct vt_energy_question *question, uint32_t first,
-                           struct vt_result_energy *energy, const struct vt_energy_meter *meter)
+static bool compare_within(struct vt_result_energy *energy, const struct vt_energy_meter *meter)
 {
-    const struct vt_sampler *sampler = question->sampler;
     bool fits = true;
 
-    for (uint32_t d = 0, i = first; fits && i < vt_sampler_domains(sampler); i++) {
-        const struct vt_sampler_domain at = vt_sampler_domain(sampler, i);
-        if (at.first != first) {
-            break;
-        }
-        if (at.domain->kind == VT_METER_OTHER) {
-            continue;
-        }
-        const struct vt_energy_domain *own = &meter->domains[d++];
-        for (uint32_t o = 0; at.domain->same && fits && o < meter->n_domains; o++) {
+    for (uint32_t d = 0; d < meter->n_domains; d++) {
+        const struct vt_energy_domain *own = &meter->domains[d];
+        for (uint32_t o = 0; own->same && fits && o < meter->n_domains; o++) {
             if (strcmp(meter->domains[o].name, own->inside) == 0) {
                 fits = add_difference(energy, meter, &meter->domains[o], meter, own);
             }
@@ -78,9 +69,7 @@ static const struct vt_energy_domain *only(const struct vt_energy_meter *meter,
     return found;
 }
 
-enum vt_status vt_energy_compare_meters(const struct vt_energy_question *question,
-                                        const uint32_t *firsts, struct vt_error *err,
-                                        struct vt_result_energy *energy)
+enum vt_status vt_energy_compare_meters(struct vt_error *err, struct vt_result_energy *energy)
 {
     static const enum vt_meter_scope whole[] = {VT_METER_SCOPE_WALL, VT_METER_SCOPE_PLATFORM,
                                                 VT_METER_SCOPE_MODULE};
@@ -88,7 +77,7 @@ enum vt_status vt_energy_compare_meters(const struct vt_energy_question *questio
 
     for (uint32_t m = 0; m < energy->n_meters && fits; m++) {
         const struct vt_energy_meter *meter = &energy->meters[m];
-        fits = compare_within(question, firsts[m], energy, meter);
+        fits = compare_within(energy, meter);
         for (uint32_t o = m + 1; o < energy->n_meters && fits; o++) {
             for (size_t s = 0; s < sizeof whole / sizeof whole[0] && fits; s++) {
                 const struct vt_energy_domain *a = only(meter, whole[s]);

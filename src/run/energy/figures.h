@@ -35,10 +35,8 @@ enum vt_status vt_energy_of_run(const struct vt_energy_question *question,
 
 /* --- parts of it, in beside.c ---------------------------------------------------------------- */
 
-/* What measures the same, beside each other. `firsts` are the meters' first domains. VT_ERR_MEMORY.
- */
-enum vt_status vt_energy_compare_meters(const struct vt_energy_question *question,
-                                        const uint32_t *firsts, struct vt_error *err,
+/* What measures the same, beside each other. VT_ERR_MEMORY. */
+enum vt_status vt_energy_compare_meters(struct vt_error *err,
                                         struct vt_result_energy *energy) VT_NODISCARD;
 /* Temperatures, clocks, and what slowed a device, over the window. VT_ERR_MEMORY. */
 enum vt_status vt_energy_add_telemetry(const struct vt_energy_question *question,
