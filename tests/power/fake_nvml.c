@@ -50,8 +50,15 @@ static unsigned number(const char *name, unsigned otherwise)
     return at != NULL ? (unsigned)strtoul(at + strlen(name), NULL, 10) : otherwise;
 }
 
+/* "losing=N": after so many readings of powers, all is lost. */
 static int lost(void)
 {
+    static unsigned readings;
+    const unsigned most = number("losing=", 0);
+
+    if (most > 0 && __atomic_add_fetch(&readings, 1, __ATOMIC_RELAXED) > most) {
+        return 1;
+    }
     const char *path = getenv("VT_FAKE_NVML_LOST");
     return path != NULL && access(path, F_OK) == 0;
 }

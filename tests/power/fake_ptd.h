@@ -39,7 +39,7 @@ static inline double ptd_now(void)
     return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
 }
 
-/* A sample every tenth of a second, that of number i of i + 1 W. */
+/* A sample every tenth of a second, power rises by 20 mW each. */
 static inline void ptd_samples_in_time(FILE *to, const struct fake_ptd *ptd)
 {
     const int n = (int)((ptd_now() - ptd->go) * 10);
@@ -53,8 +53,8 @@ static inline void ptd_samples_in_time(FILE *to, const struct fake_ptd *ptd)
         (void)gmtime_r(&whole, &calendar);
         (void)strftime(text, sizeof text, "%m-%d-%Y %H:%M:%S", &calendar);
         (void)fprintf(to,
-                      "Time,%s.%03d,Watts,%d.5,Volts,230.1,Amps,0.2,PF,0.9,Mark,vatio_testing\r\n",
-                      text, (int)((at - (double)whole) * 1000), i + 1);
+                      "Time,%s.%03d,Watts,%.2f,Volts,230.1,Amps,0.2,PF,0.9,Mark,vatio_testing\r\n",
+                      text, (int)((at - (double)whole) * 1000), 40 + 0.02 * i);
     }
 }
 
