@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "cli/cli.h"
 #include "run/meters.h"
 
@@ -20,7 +21,16 @@ int vt_verb_meters(int argc, const char *const *argv)
     if (status != VT_OK) {
         return vt_cli_fail(&err);
     }
-    vt_meters_print_table(&report, stdout, vt_cli_columns(stdout));
+    char *json = NULL;
+    if (job.json) {
+        status = vt_meters_json(&report, &err, &json);
+    } else {
+        vt_meters_print_table(&report, stdout, vt_cli_columns(stdout));
+    }
+    if (json != NULL) {
+        (void)fputs(json, stdout);
+    }
+    vt_free(json);
     vt_meters_report_release(&report);
-    return 0;
+    return status == VT_OK ? 0 : vt_cli_fail(&err);
 }

@@ -42,6 +42,9 @@ struct vt_meters_report {
     double cpu_share; /* of one CPU, that reading took */
 };
 
+/* The same as a JSON document in fresh memory (vt_free). VT_ERR_MEMORY. */
+VT_API enum vt_status vt_meters_json(const struct vt_meters_report *report, struct vt_error *err,
+                                     char **ret_json) VT_NODISCARD;
 VT_API void vt_meters_print_table(const struct vt_meters_report *report, FILE *out, int columns);
 
 #endif

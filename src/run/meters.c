@@ -19,6 +19,8 @@ static const struct vt_option options[] = {
     {"for", 0, VT_OPTION_DURATION, FIELD(for_ns), "Options", "T", 1e8, 3.6e12, NULL, "1s",
      "how long each meter is read"},
     VT_METER_PLACE_OPTIONS(FIELD(places), "Options"),
+    {"json", 0, VT_OPTION_FLAG, FIELD(json), "Options", NULL, 0, 0, NULL, NULL,
+     "print a JSON document on standard output and nothing else there"},
 };
 
 const struct vt_option_table *vt_meters_options(void)

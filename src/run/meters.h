@@ -14,6 +14,7 @@
 struct vt_meters_job {
     int64_t for_ns;
     struct vt_meter_places places;
+    bool json;
 };
 
 /* Static storage. */

@@ -2,6 +2,7 @@
 /* `vatio meters` as a user sees it, over trees and recordings of its own. */
 #include "vt_test.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +74,28 @@ static void what_is_there_is_read(void **state)
     outcome_free(&outcome);
 }
 
+static void the_same_comes_as_json(void **state)
+{
+    (void)state;
+    put("power.csv", "time,watts\n0,25\n0.1,25\n");
+    struct outcome outcome = vatio("meters", "replay", "rapl", "--json", "--for", "200ms",
+                                   "--sysfs", "none", "--replay", "power.csv", NULL);
+    json_t *root = run_json(&outcome);
+    const json_t *meters = json_object_get(root, "meters");
+    assert_string_equal(json_string_value(json_object_get(root, "kind")), "meters");
+    assert_int_equal(json_array_size(meters), 2);
+    const json_t *replay = json_array_get(meters, 0), *rapl = json_array_get(meters, 1);
+    const json_t *domain = json_array_get(json_object_get(replay, "domains"), 0);
+    assert_true(json_is_true(json_object_get(replay, "available")));
+    assert_true(json_is_null(json_object_get(replay, "reason")));
+    assert_true(fabs(json_number_value(json_object_get(domain, "watts")) - 25) < 1e-6);
+    assert_true(json_is_false(json_object_get(rapl, "available")));
+    assert_true(json_is_string(json_object_get(rapl, "reason")));
+    assert_int_equal(json_array_size(json_object_get(rapl, "domains")), 0);
+    json_decref(root);
+    outcome_free(&outcome);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -103,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_meter_is_listed_with_reason_and_remedy),
         cmocka_unit_test(what_is_there_is_read),
+        cmocka_unit_test(the_same_comes_as_json),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(list_shows_the_meters),
     };
