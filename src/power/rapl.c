@@ -25,7 +25,8 @@ struct rapl {
     uint32_t n;
     struct vt_meter_domain domains[VT_METER_DOMAINS_MAX];
     char paths[VT_METER_DOMAINS_MAX][VT_SYSFS_PATH_MAX]; /* powercap */
-    struct vt_rapl_event events[VT_METER_DOMAINS_MAX];   /* perf; fd -1 with powercap */
+    struct vt_sysfs_file files[VT_METER_DOMAINS_MAX];
+    struct vt_rapl_event events[VT_METER_DOMAINS_MAX]; /* perf; fd -1 with powercap */
 };
 
 /* A zone of powercap: "intel-rapl:0" or "intel-rapl:0:1". */
@@ -194,6 +195,7 @@ static void rapl_close(void *meter)
         if (rapl->events[i].fd >= 0) {
             (void)close(rapl->events[i].fd);
         }
+        vt_sysfs_file_close(&rapl->files[i]);
     }
     vt_free(rapl);
 }
@@ -231,12 +233,13 @@ static const struct vt_meter_domain *rapl_domains(const void *meter, uint32_t *r
     return rapl->domains;
 }
 
-static double read_domain(const struct rapl *rapl, uint32_t i)
+static double read_domain(struct rapl *rapl, uint32_t i)
 {
     double value;
 
     if (rapl->events[i].fd < 0) {
-        return vt_sysfs_number(rapl->paths[i], &value) == 0 ? value / 1e6 : (double)NAN;
+        return vt_sysfs_file_number(&rapl->files[i], rapl->paths[i], &value) == 0 ? value / 1e6
+                                                                                  : (double)NAN;
     }
     uint64_t count;
     return read(rapl->events[i].fd, &count, sizeof count) == (ssize_t)sizeof count
@@ -247,7 +250,7 @@ static double read_domain(const struct rapl *rapl, uint32_t i)
 static enum vt_status rapl_read(void *meter, struct vt_meter_reading *ret_readings,
                                 struct vt_error *err)
 {
-    const struct rapl *rapl = meter;
+    struct rapl *rapl = meter;
     uint32_t good = 0;
 
     for (uint32_t i = 0; i < rapl->n; i++) {

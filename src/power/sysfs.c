@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -52,20 +53,57 @@ int vt_sysfs_text(const char *path, char ret_text[VT_SYSFS_TEXT_MAX])
     return 0;
 }
 
-int vt_sysfs_number(const char *path, double *ret_value)
+static int parse(const char *text, double *ret_value)
 {
-    char text[VT_SYSFS_TEXT_MAX], *end = text;
-    const int code = vt_sysfs_text(path, text);
-
-    if (code != 0) {
-        return code;
-    }
+    char *end;
     const double value = strtod(text, &end);
     if (end == text || !isfinite(value)) {
         return EINVAL;
     }
     *ret_value = value;
     return 0;
+}
+
+int vt_sysfs_number(const char *path, double *ret_value)
+{
+    char text[VT_SYSFS_TEXT_MAX];
+    const int code = vt_sysfs_text(path, text);
+
+    return code != 0 ? code : parse(text, ret_value);
+}
+
+void vt_sysfs_file_close(struct vt_sysfs_file *file)
+{
+    if (file->kept > 0) {
+        (void)close(file->kept - 1);
+    }
+    file->kept = 0;
+}
+
+int vt_sysfs_file_number(struct vt_sysfs_file *file, const char *path, double *ret_value)
+{
+    char text[VT_SYSFS_TEXT_MAX];
+    struct stat about;
+
+    if (file->kept == 0) {
+        const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0) {
+            return errno;
+        }
+        file->kept = fd + 1;
+    }
+    const ssize_t n = pread(file->kept - 1, text, sizeof text - 1, 0);
+    int code = n < 0 ? errno : 0;
+    /* What was taken away can still be read where it is no file of the kernel. */
+    if (code == 0 && (fstat(file->kept - 1, &about) != 0 || about.st_nlink == 0)) {
+        code = ENOENT;
+    }
+    if (code != 0) {
+        vt_sysfs_file_close(file);
+        return code;
+    }
+    text[n] = '\0';
+    return parse(text, ret_value);
 }
 
 static int by_number(const void *a, const void *b)

@@ -20,6 +20,15 @@ int vt_sysfs_text(const char *path, char ret_text[VT_SYSFS_TEXT_MAX]);
 /* A finite number. Returns 0 or the errno; EINVAL when no number stands there. */
 int vt_sysfs_number(const char *path, double *ret_value);
 
+/* A file that is read again and again and stays open: opening costs more than reading. Zeroed
+ * before use; one that vanished is looked for anew each time. */
+struct vt_sysfs_file {
+    int kept; /* its descriptor and 1; 0: none */
+};
+/* As vt_sysfs_number. `path` is the same in every call. */
+int vt_sysfs_file_number(struct vt_sysfs_file *file, const char *path, double *ret_value);
+void vt_sysfs_file_close(struct vt_sysfs_file *file);
+
 struct vt_sysfs_names {
     char (*names)[64];
     size_t n;

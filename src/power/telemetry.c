@@ -30,6 +30,7 @@ struct processors {
     char temperature[TEMPERATURES_MAX][VT_SYSFS_PATH_MAX]; /* files, in thousandths of a degree */
     char clock[CLOCKS_MAX][VT_SYSFS_PATH_MAX];             /* files, in kHz */
     uint32_t n_clocks;
+    struct vt_sysfs_file temperature_files[TEMPERATURES_MAX], clock_files[CLOCKS_MAX];
 };
 
 static struct vt_meter_domain *add(struct processors *cpu, const char *unit)
@@ -146,7 +147,15 @@ static bool add_clocks(struct processors *cpu, const char *root)
 
 static void cpu_close(void *meter)
 {
-    vt_free(meter);
+    struct processors *cpu = meter;
+
+    for (uint32_t i = 0; cpu != NULL && i < TEMPERATURES_MAX; i++) {
+        vt_sysfs_file_close(&cpu->temperature_files[i]);
+    }
+    for (uint32_t i = 0; cpu != NULL && i < CLOCKS_MAX; i++) {
+        vt_sysfs_file_close(&cpu->clock_files[i]);
+    }
+    vt_free(cpu);
 }
 
 static enum vt_status cpu_open(const struct vt_meter_ops *self,
@@ -180,13 +189,13 @@ static const struct vt_meter_domain *cpu_domains(const void *meter, uint32_t *re
     return cpu->domains;
 }
 
-static double mean_clock(const struct processors *cpu)
+static double mean_clock(struct processors *cpu)
 {
     double sum = 0, value;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < cpu->n_clocks; i++) {
-        if (vt_sysfs_number(cpu->clock[i], &value) == 0) {
+        if (vt_sysfs_file_number(&cpu->clock_files[i], cpu->clock[i], &value) == 0) {
             sum += value / 1e3;
             n++;
         }
@@ -197,7 +206,7 @@ static double mean_clock(const struct processors *cpu)
 static enum vt_status cpu_read(void *meter, struct vt_meter_reading *ret_readings,
                                struct vt_error *err)
 {
-    const struct processors *cpu = meter;
+    struct processors *cpu = meter;
     uint32_t good = 0;
 
     for (uint32_t i = 0; i < cpu->n; i++) {
@@ -205,7 +214,8 @@ static enum vt_status cpu_read(void *meter, struct vt_meter_reading *ret_reading
         double value = (double)NAN;
         if (i >= cpu->n_temperatures) {
             value = mean_clock(cpu);
-        } else if (vt_sysfs_number(cpu->temperature[i], &value) == 0) {
+        } else if (vt_sysfs_file_number(&cpu->temperature_files[i], cpu->temperature[i], &value) ==
+                   0) {
             value /= 1e3;
         } else {
             value = (double)NAN;
