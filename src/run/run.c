@@ -378,6 +378,25 @@ static enum vt_status open_session(struct run *run, const char *model, struct vt
     return status;
 }
 
+/* What one sample and full batches take; before it idleness, or after it an analyzer's ranges,
+ * which want load, and then idleness. */
+static enum vt_status probe(struct run *run, struct vt_error *err)
+{
+    vt_qsl_init(&run->qsl, &run->session);
+    vt_metered_qsl_init(&run->metered, &run->qsl, run->energy);
+    vt_run_energy_on_cpu(run->energy, run->session.caps.uses_cpu);
+    const bool ranging = vt_run_energy_wants_ranging(run->energy);
+    if (!ranging) {
+        vt_measure_idle(&run->measure, run->job.idle_ns);
+    }
+    enum vt_status status = vt_measure_probe(&run->measure, err);
+    if (status == VT_OK && ranging) {
+        status = vt_measure_ranges(&run->measure, run->job.ranging_ns, err);
+        vt_measure_idle(&run->measure, status == VT_OK ? run->job.idle_ns : 0);
+    }
+    return status;
+}
+
 static enum vt_status prepare(struct run *run, const struct vt_options *options, const char *model,
                               struct vt_error *err)
 {
@@ -429,18 +448,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
                             "labelled data, or --expect NAME=FILE",
                             run->session.info.name);
     }
-    vt_qsl_init(&run->qsl, &run->session);
-    vt_metered_qsl_init(&run->metered, &run->qsl, run->energy);
-    vt_run_energy_on_cpu(run->energy, run->session.caps.uses_cpu);
-    const bool ranging = vt_run_energy_wants_ranging(run->energy);
-    if (!ranging) {
-        vt_measure_idle(&run->measure, run->job.idle_ns);
-    }
-    status = vt_measure_probe(&run->measure, err);
-    if (status == VT_OK && ranging) {
-        status = vt_measure_ranges(&run->measure, run->job.ranging_ns, err);
-        vt_measure_idle(&run->measure, status == VT_OK ? run->job.idle_ns : 0);
-    }
+    status = probe(run, err);
     if (status != VT_OK) {
         return status;
     }

@@ -288,7 +288,7 @@ static void add_merits(const struct vt_load_report *report, struct vt_result_ene
 static enum vt_status fill(const struct vt_energy_question *question, struct vt_error *err,
                            struct vt_result_energy *energy)
 {
-    uint32_t firsts[VT_SAMPLER_METERS_MAX];
+    uint32_t firsts[VT_SAMPLER_METERS_MAX] = {0};
     const uint32_t n = meter_firsts(question->sampler, firsts);
     bool fits = true;
 
