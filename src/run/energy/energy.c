@@ -30,7 +30,7 @@ struct vt_run_energy {
     uint32_t n_unavailable;
     char reason[VT_ERROR_TEXT_MAX]; /* why nothing is read */
     struct vt_power_window idle;    /* empty: not measured */
-    bool on_cpu;                    /* the engine computes on the processors */
+    _Atomic bool on_cpu;            /* the engine computes on the processors */
 };
 
 /* --- opening ------------------------------------------------------------------------------- */
