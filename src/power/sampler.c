@@ -128,9 +128,10 @@ static int64_t next_due(const struct vt_sampler *sampler, const struct metered *
     if (metered->counts && now < sampler->close_until_ns && metered->period_ns > MARK_SPACING_NS) {
         return now + MARK_SPACING_NS;
     }
-    /* In step with its period; what was missed is not made up for. */
-    const int64_t due = metered->due_ns + metered->period_ns;
-    return due > now ? due : now + metered->period_ns;
+    /* In step with its period since the start, so that meters are read together where they can be;
+     * what was missed is not made up for. */
+    const int64_t steps = (now - sampler->start_ns) / metered->period_ns + 1;
+    return sampler->start_ns + steps * metered->period_ns;
 }
 
 static void wait_until(struct vt_sampler *sampler, int64_t ns)
