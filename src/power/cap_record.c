@@ -55,9 +55,9 @@ static void read_boot(char boot[48])
                        : "unknown");
 }
 
-static const char *or_dash(const char *text)
+static const char *or_usual(const char *text, const char *usual)
 {
-    return text != NULL ? text : "-";
+    return text != NULL ? text : usual;
 }
 
 static void describe_places(const struct vt_cap_places *places, char text[1024])
@@ -65,8 +65,9 @@ static void describe_places(const struct vt_cap_places *places, char text[1024])
     static const struct vt_cap_places none = {0};
     const struct vt_cap_places *p = places != NULL ? places : &none;
 
-    (void)snprintf(text, 1024, "%.200s %.200s %.200s %.200s", or_dash(p->sysfs),
-                   or_dash(p->nvml_library), or_dash(p->nvpmodel), or_dash(p->nvpmodel_conf));
+    (void)snprintf(text, 1024, "%.200s %.200s %.200s %.200s", or_usual(p->sysfs, "/sys"),
+                   or_usual(p->nvml_library, "-"), or_usual(p->nvpmodel, "-"),
+                   or_usual(p->nvpmodel_conf, "-"));
     (void)vt_tame(text);
 }
 

@@ -11,10 +11,8 @@
 #include "power/cap_replay.h"
 
 static const struct vt_cap_ops *const table[] = {
-    &vt_cap_rapl,
-    &vt_cap_cpufreq,
-    &vt_cap_acpi,
-    &vt_cap_amdgpu,
+    &vt_cap_nvml,     &vt_cap_nvml_clocks, &vt_cap_rapl,   &vt_cap_cpufreq,
+    &vt_cap_nvpmodel, &vt_cap_acpi,        &vt_cap_amdgpu,
 };
 #define TABLE_SIZE (sizeof table / sizeof table[0])
 _Static_assert(TABLE_SIZE <= VT_CAP_KINDS_MAX, "a desk has a place for each kind");
