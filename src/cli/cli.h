@@ -33,6 +33,7 @@ int vt_verb_quantize(int argc, const char *const *argv);
 int vt_verb_profile(int argc, const char *const *argv);
 int vt_verb_job(int argc, const char *const *argv);
 int vt_verb_list(int argc, const char *const *argv);
+int vt_verb_caps(int argc, const char *const *argv);
 int vt_verb_meters(int argc, const char *const *argv);
 int vt_verb_inspect(int argc, const char *const *argv);
 int vt_verb_zoo(int argc, const char *const *argv);

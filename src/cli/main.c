@@ -10,6 +10,7 @@
 #include "base/topology.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "run/caps/machine_caps.h"
 #include "run/compare/compare_job.h"
 #include "run/job.h"
 #include "run/meters.h"
@@ -53,6 +54,11 @@ static const struct vt_verb verbs[] = {
      "Every meter is listed with what it measures or why it cannot and the remedy; those that work "
      "are\nread for a second. Nothing is ever set.",
      vt_meters_options, vt_verb_meters},
+    {"caps", "[restore] [options]", "show which limits of power and clocks can be set here",
+     "Every kind is listed with its domains, what is set, within which bounds, or why it cannot be "
+     "set and\nthe remedy; nothing is set by it. `vatio run --cap` sets and puts back. Where a "
+     "process was killed\ntogether with its guardian, `vatio caps restore` puts back what it left.",
+     vt_caps_options, vt_verb_caps},
     {"inspect", "MODEL [options]", "show what a model is made of", NULL, vt_inspect_options,
      vt_verb_inspect},
     {"zoo", "[NAME] [options]", "write a network of MLPerf with random weights as ONNX",

@@ -28,6 +28,7 @@ struct vt_cap_domain {
     char name[48];   /* "gpu0", "package-1", "policy0"; once in a kind */
     char device[80]; /* "NVIDIA H200", "socket 1" */
     char id[64];     /* what stays when names are given anew: a UUID; else the name */
+    char note[160];  /* what a reader must know; "" */
 };
 
 /* In the unit of the kind; NAN where it is not known. */
@@ -73,6 +74,9 @@ struct vt_cap_ops {
     /* Required. May block for as long as the hardware takes. */
     enum vt_status (*get)(void *cap, uint32_t domain, struct vt_error *err,
                           struct vt_cap_value *ret_value);
+    /* Required. VT_OK, or VT_ERR_WRITE with the right that this user lacks, as far as can be seen
+     * without setting. */
+    enum vt_status (*may_set)(void *cap, struct vt_error *err);
     /* Optional. A value that has a name: a mode. False when there is none of that name. */
     bool (*named)(void *cap, const char *text, double *ret_value);
     /* Required. Everything that set changes. */

@@ -76,6 +76,7 @@ const struct vt_cap_ops vt_cap_cpufreq = {
     .open = cpufreq_open,
     .domains = vt_cap_files_domains,
     .get = vt_cap_files_get,
+    .may_set = vt_cap_files_may_set,
     .save = vt_cap_files_save,
     .set = vt_cap_files_set,
     .enforced = vt_cap_files_enforced,

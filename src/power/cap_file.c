@@ -183,6 +183,16 @@ enum vt_status vt_cap_files_get(void *cap, uint32_t domain, struct vt_error *err
     return VT_OK;
 }
 
+enum vt_status vt_cap_files_may_set(void *cap, struct vt_error *err)
+{
+    const struct vt_cap_files *files = cap;
+
+    if (files->n == 0 || access(files->files[0].path, W_OK) == 0) {
+        return VT_OK;
+    }
+    return not_written(files, files->files[0].path, errno, err);
+}
+
 enum vt_status vt_cap_files_save(void *cap, uint32_t domain, struct vt_error *err,
                                  struct vt_cap_raw *ret_raw)
 {

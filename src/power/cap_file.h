@@ -41,6 +41,7 @@ const char *vt_cap_sysfs(const struct vt_cap_places *places);
 const struct vt_cap_domain *vt_cap_files_domains(const void *cap, uint32_t *ret_n);
 enum vt_status vt_cap_files_get(void *cap, uint32_t domain, struct vt_error *err,
                                 struct vt_cap_value *ret_value);
+enum vt_status vt_cap_files_may_set(void *cap, struct vt_error *err);
 enum vt_status vt_cap_files_save(void *cap, uint32_t domain, struct vt_error *err,
                                  struct vt_cap_raw *ret_raw);
 enum vt_status vt_cap_files_set(void *cap, uint32_t domain, double value, struct vt_error *err);

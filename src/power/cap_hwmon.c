@@ -112,6 +112,7 @@ static enum vt_status hwmon_open(const struct vt_cap_ops *self, const struct vt_
         .open = hwmon_open,                                                                        \
         .domains = vt_cap_files_domains,                                                           \
         .get = vt_cap_files_get,                                                                   \
+        .may_set = vt_cap_files_may_set,                                                           \
         .save = vt_cap_files_save,                                                                 \
         .set = vt_cap_files_set,                                                                   \
         .enforced = vt_cap_files_enforced,                                                         \

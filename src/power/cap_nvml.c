@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -213,6 +214,15 @@ static const struct vt_cap_domain *nvml_domains(const void *cap, uint32_t *ret_n
 
     *ret_n = nvml->n;
     return nvml->domains;
+}
+
+/* What the driver allows shows only when it is set. */
+static enum vt_status nvml_may_set(void *cap, struct vt_error *err)
+{
+    (void)cap;
+    return geteuid() == 0 ? VT_OK
+                          : vt_error_set(err, VT_ERR_WRITE,
+                                         "may be set by root only (sudo), or with CAP_SYS_ADMIN");
 }
 
 /* --- the power limit ----------------------------------------------------------------------- */
@@ -433,6 +443,7 @@ const struct vt_cap_ops vt_cap_nvml = {
     .open = nvml_open,
     .domains = nvml_domains,
     .get = limit_get,
+    .may_set = nvml_may_set,
     .save = limit_save,
     .set = limit_set,
     .enforced = limit_enforced,
@@ -452,6 +463,7 @@ const struct vt_cap_ops vt_cap_nvml_clocks = {
     .open = nvml_open,
     .domains = nvml_domains,
     .get = clocks_get,
+    .may_set = nvml_may_set,
     .save = clocks_save,
     .set = clocks_set,
     .enforced = clocks_enforced,

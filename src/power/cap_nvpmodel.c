@@ -222,6 +222,20 @@ static void nvpmodel_close(void *cap)
     vt_free(cap);
 }
 
+/* "modes 0 MAXN, 1 15W" */
+static void describe_modes(struct nvpmodel *model)
+{
+    char *note = model->domain.note;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < model->conf.n; i++) {
+        const int n =
+            snprintf(note + at, sizeof model->domain.note - at, "%s%d %s", i == 0 ? "modes " : ", ",
+                     (int)model->conf.modes[i].id, model->conf.modes[i].name);
+        at += n > 0 && (size_t)n < sizeof model->domain.note - at ? (size_t)n : 0;
+    }
+}
+
 static enum vt_status nvpmodel_open(const struct vt_cap_ops *self,
                                     const struct vt_cap_places *places, struct vt_error *err,
                                     void **ret_cap)
@@ -251,6 +265,7 @@ static enum vt_status nvpmodel_open(const struct vt_cap_ops *self,
         status = vt_nvpmodel_parse(text, size, conf, err, &model->conf);
     }
     vt_free(text);
+    describe_modes(model);
     if (status == VT_OK) {
         status = query(model, err, &ignored);
     }
@@ -298,6 +313,14 @@ static enum vt_status nvpmodel_get(void *cap, uint32_t domain, struct vt_error *
         *ret_value = value;
     }
     return status;
+}
+
+static enum vt_status nvpmodel_may_set(void *cap, struct vt_error *err)
+{
+    (void)cap;
+    return geteuid() == 0
+               ? VT_OK
+               : vt_error_set(err, VT_ERR_WRITE, "may be set by root only: run as root (sudo)");
 }
 
 static bool nvpmodel_named(void *cap, const char *text, double *ret_value)
@@ -364,6 +387,7 @@ const struct vt_cap_ops vt_cap_nvpmodel = {
     .open = nvpmodel_open,
     .domains = nvpmodel_domains,
     .get = nvpmodel_get,
+    .may_set = nvpmodel_may_set,
     .named = nvpmodel_named,
     .save = nvpmodel_save,
     .set = nvpmodel_set,

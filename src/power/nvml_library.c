@@ -126,8 +126,8 @@ enum vt_status vt_nvml_library_open(struct vt_nvml_library *library,
     /* NVML answers there, with zeros. */
     if (is_tegra(options)) {
         return vt_error_set(err, VT_ERR_UNAVAILABLE,
-                            "this is a Jetson, whose GPU NVML does not measure: use the meter "
-                            "jetson");
+                            "this is a Jetson, whose GPU NVML does not know: use the meter jetson, "
+                            "for caps nvpmodel");
     }
     enum vt_status status = load(library, name, err);
     if (status == VT_OK) {

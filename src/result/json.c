@@ -463,6 +463,7 @@ static json_t *result_value(const struct vt_result *result)
     vt_json_put(&root, "engine", engine_value(result));
     vt_json_put(&root, "workload", workload_value(result));
     vt_json_put(&root, "job", vt_json_job(result->options));
+    vt_json_put(&root, "caps", vt_json_caps(result));
     vt_json_put(&root, "results", entries);
     vt_json_put(&root, "audits", audits);
     return vt_json_object_end(&root);

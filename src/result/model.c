@@ -30,6 +30,9 @@ void vt_result_release(struct vt_result *result)
         vt_load_report_free(result->audits[i].report);
         result->audits[i].report = NULL;
     }
+    vt_free(result->caps);
+    result->caps = NULL;
+    result->n_caps = 0;
     result->n_entries = 0;
     result->n_audits = 0;
     vt_free(result->layers);

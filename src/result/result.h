@@ -19,6 +19,7 @@
 #include "core/workload.h"
 #include "load/rate_search.h"
 #include "result/audit.h"
+#include "result/caps.h"
 #include "result/energy.h"
 #include "result/precision.h"
 
@@ -89,6 +90,8 @@ struct vt_result {
     char energy_text[VT_ERROR_TEXT_MAX]; /* why no meter was read and what to do; "": some were */
     struct vt_energy_unavailable unavailable[VT_ENERGY_UNAVAILABLE_MAX];
     uint32_t n_unavailable;
+    struct vt_result_cap *caps; /* owned; what was capped while it was measured */
+    uint32_t n_caps;
     const struct vt_options *options; /* echoed as the job */
     struct vt_result_entry entries[VT_RESULTS_MAX];
     uint32_t n_entries;

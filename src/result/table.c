@@ -541,4 +541,5 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
         vt_result_print_item(out, "weights", result->weights_text, columns);
     }
     vt_result_print_energy(result, out, columns);
+    vt_result_print_caps(result, out, columns);
 }

@@ -136,6 +136,13 @@ static const struct vt_option options[] = {
      "ptdaemon: put load on for so long first, whose largest voltage and current become the ranges "
      "of the analyzer; 0: it finds them itself, again and again, and loses accuracy"},
 
+    {"cap", 0, VT_OPTION_LIST, FIELD(caps), "Energy", "[KIND[/DOMAIN]=]VALUE", 0, 0, NULL, NULL,
+     "cap power or clocks for the run, and put back what was there, however it ends: 300W (GPUs, "
+     "else processors), rapl=120W, cpufreq=2.4GHz, nvpmodel=MODE; `vatio caps` lists what there "
+     "is"},
+    {"allow-reboot", 0, VT_OPTION_FLAG, FIELD(allow_reboot), "Energy", NULL, 0, 0, NULL, NULL,
+     "--cap nvpmodel: a mode that needs a restart of the board may restart it, which ends the run"},
+
     {"workload", 'w', VT_OPTION_TEXT, FIELD(workload), "Data", "W", 0, 0, NULL, NULL,
      "a workload that `vatio list` names (default: from the model and the dataset)"},
     {"dataset", 'D', VT_OPTION_TEXT, FIELD(dataset), "Data", "PATH", 0, 0, NULL, NULL,

@@ -60,6 +60,8 @@ struct vt_job {
     int64_t idle_ns;    /* 0: idle power is not measured */
     struct vt_meter_places places;
     int64_t ranging_ns; /* of PTDaemon; 0: automatic ranges */
+    struct vt_text_list caps;
+    bool allow_reboot;
     /* the data */
     const char *workload;
     const char *dataset;

@@ -8,6 +8,7 @@
 #include "base/topology.h"
 #include "graph/inspect.h"
 #include "run/audit/audit.h"
+#include "run/caps/caps.h"
 #include "run/layers.h"
 #include "run/measure/measure.h"
 #include "run/qsl.h"
@@ -21,6 +22,7 @@ struct run {
     struct vt_load_plan plan;
     struct vt_session session;
     struct vt_qsl qsl;
+    struct vt_run_caps caps;
     struct vt_run_energy *energy;
     struct vt_metered_qsl metered;
     struct vt_measure measure;
@@ -339,6 +341,45 @@ static enum vt_status check_find_peak(struct run *run, const struct vt_options *
     return VT_OK;
 }
 
+/* Before anything is tuned or probed, and before there are threads. */
+static enum vt_status set_caps(struct run *run, struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+
+    return vt_run_caps_begin(&run->caps, &run->job, events->warning, events->ctx, err);
+}
+
+/* That a cap could not be put back is told whatever else went wrong. */
+static enum vt_status tell_caps(struct run *run, enum vt_status status, const struct vt_error *caps,
+                                struct vt_error *err)
+{
+    const struct vt_run_events *events = run->measure.events;
+
+    if (caps->status == VT_OK) {
+        return status;
+    }
+    if (status == VT_OK) {
+        return vt_error_set(err, caps->status, "%s", caps->text);
+    }
+    if (events->warning != NULL) {
+        events->warning(events->ctx, caps->text);
+    }
+    return status;
+}
+
+/* Nothing was measured. */
+static enum vt_status give_up(struct run *run, enum vt_status status, struct vt_error *err)
+{
+    struct vt_error caps = VT_ERROR_INIT;
+
+    (void)!vt_run_caps_end(&run->caps, NULL, &caps);
+    (void)tell_caps(run, status, &caps, err);
+    vt_measure_tell_meters(&run->measure, false);
+    vt_save_discard(&run->save);
+    vt_run_result_free(&run->result);
+    return status;
+}
+
 /* Early, so that there are readings long before the first run. */
 static enum vt_status open_meters(struct run *run, struct vt_error *err)
 {
@@ -435,7 +476,10 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     if (events->header != NULL) {
         events->header(events->ctx, &run->result, count_wanted(run));
     }
-    status = open_meters(run, err);
+    status = set_caps(run, err);
+    if (status == VT_OK) {
+        status = open_meters(run, err);
+    }
     if (status == VT_OK) {
         status = vt_session_start(&run->session, err);
     }
@@ -476,22 +520,21 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
                                        .events = events};
     enum vt_status status = prepare(run, options, model, err);
     if (status != VT_OK) {
-        vt_measure_tell_meters(&run->measure, false);
-        vt_save_discard(&run->save);
-        vt_run_result_free(&run->result);
-        return status;
+        return give_up(run, status, err);
     }
     status = measure_all(run, err);
     if (status == VT_ERR_INTERRUPTED) {
         run->result.partial = true;
     }
     if (run->result.n_entries == 0) {
-        vt_measure_tell_meters(&run->measure, false);
-        vt_save_discard(&run->save);
-        vt_run_result_free(&run->result);
-        return status != VT_OK ? status
-                               : vt_error_set(err, VT_ERR_INTERRUPTED, "nothing was measured");
+        return give_up(run,
+                       status != VT_OK
+                           ? status
+                           : vt_error_set(err, VT_ERR_INTERRUPTED, "nothing was measured"),
+                       err);
     }
+    struct vt_error caps = VT_ERROR_INIT;
+    (void)!vt_run_caps_end(&run->caps, &run->result, &caps);
     if (status == VT_ERR_INTERRUPTED && err != NULL) {
         err->status = VT_OK; /* it is in the result */
         status = VT_OK;
@@ -505,6 +548,7 @@ enum vt_status vt_run(const struct vt_options *options, const char *model,
     if (status == VT_OK) {
         status = vt_result_write_json(&run->result, run->save.folder, err);
     }
+    status = tell_caps(run, status, &caps, err);
     *ret_result = &run->result;
     *ret_folder = run->save.folder;
     return status;
@@ -517,6 +561,7 @@ void vt_run_result_free(struct vt_result *result)
     if (run == NULL) {
         return;
     }
+    (void)!vt_run_caps_end(&run->caps, NULL, NULL);
     vt_result_release(&run->result);
     vt_run_energy_free(run->energy);
     vt_session_close(&run->session);
