@@ -419,6 +419,17 @@ static enum vt_status open_session(struct run *run, const char *model, struct vt
     return status;
 }
 
+/* The machine, the meters, the engine, in this order. */
+static enum vt_status start(struct run *run, struct vt_error *err)
+{
+    enum vt_status status = set_caps(run, err);
+
+    if (status == VT_OK) {
+        status = open_meters(run, err);
+    }
+    return status == VT_OK ? vt_session_start(&run->session, err) : status;
+}
+
 /* What one sample and full batches take; before it idleness, or after it an analyzer's ranges,
  * which want load, and then idleness. */
 static enum vt_status probe(struct run *run, struct vt_error *err)
@@ -476,13 +487,7 @@ static enum vt_status prepare(struct run *run, const struct vt_options *options,
     if (events->header != NULL) {
         events->header(events->ctx, &run->result, count_wanted(run));
     }
-    status = set_caps(run, err);
-    if (status == VT_OK) {
-        status = open_meters(run, err);
-    }
-    if (status == VT_OK) {
-        status = vt_session_start(&run->session, err);
-    }
+    status = start(run, err);
     if (status != VT_OK) {
         return status;
     }

@@ -228,7 +228,6 @@ static pid_t guardian_of(pid_t pid)
     assert_non_null(dir);
     for (struct dirent *entry; found == 0 && (entry = readdir(dir)) != NULL;) {
         char path[300], text[512];
-        int parent = 0;
         (void)snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
         FILE *file = fopen(path, "r");
         if (file == NULL) {
@@ -238,8 +237,8 @@ static pid_t guardian_of(pid_t pid)
         text[n] = '\0';
         (void)fclose(file);
         const char *name = strstr(text, "(caps-guardian) ");
-        if (name != NULL && sscanf(name + 16, "%*c %d", &parent) == 1 && parent == pid) {
-            found = (pid_t)atoi(entry->d_name);
+        if (name != NULL && strtol(name + 17, NULL, 10) == pid) { /* behind the state */
+            found = (pid_t)strtol(entry->d_name, NULL, 10);
         }
     }
     (void)closedir(dir);

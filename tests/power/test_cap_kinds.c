@@ -80,16 +80,16 @@ static struct vt_cap_places gpus(const char *library, const char *words)
 /* The limit in mW or the highest clock that the fake holds. */
 static unsigned fake(const char *name)
 {
-    char path[512];
-    unsigned first = 0, last = 0;
+    char path[512], text[64] = "0 0", *rest = text;
 
     tree_path(path, name);
     FILE *file = fopen(path, "r");
     if (file != NULL) {
-        assert_int_equal(fscanf(file, "%u %u", &first, &last), 2);
+        (void)!fgets(text, sizeof text, file);
         (void)fclose(file);
     }
-    return last;
+    (void)strtoul(text, &rest, 10);
+    return (unsigned)strtoul(rest, NULL, 10);
 }
 
 static void the_limit_of_gpus_is_set_and_put_back(void **state)
