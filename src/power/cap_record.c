@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,13 @@ static void describe_places(const struct vt_cap_places *places, char text[1024])
 {
     static const struct vt_cap_places none = {0};
     const struct vt_cap_places *p = places != NULL ? places : &none;
+    const char *sysfs = or_usual(p->sysfs, "/sys");
+    char whole[PATH_MAX];
 
-    (void)snprintf(text, 1024, "%.200s %.200s %.200s %.200s", or_usual(p->sysfs, "/sys"),
-                   or_usual(p->nvml_library, "-"), or_usual(p->nvpmodel, "-"),
-                   or_usual(p->nvpmodel_conf, "-"));
+    /* The same folder by another name is the same place. */
+    (void)snprintf(text, 1024, "%.200s %.200s %.200s %.200s",
+                   realpath(sysfs, whole) != NULL ? whole : sysfs, or_usual(p->nvml_library, "-"),
+                   or_usual(p->nvpmodel, "-"), or_usual(p->nvpmodel_conf, "-"));
     (void)vt_tame(text);
 }
 

@@ -2,9 +2,6 @@
 /* Holds of caps: they set, verify and put back, also when their process dies. */
 #include "caps.h"
 
-#include <math.h>
-#include <sys/prctl.h>
-
 static struct vt_cap_hold *new_hold(const struct vt_cap_places *places)
 {
     struct vt_error err = VT_ERROR_INIT;
@@ -204,21 +201,6 @@ static void killed_at_any_time_caps_come_back(void **state)
     assert_int_equal(caps_records(), 0);
 }
 
-static void signals_to_the_whole_group_too(void **state)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT};
-    const struct vt_cap_places places = caps_places();
-
-    (void)state;
-    caps_machine();
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        const pid_t pid = start_holder(&places, NULL, true);
-        assert_int_equal(kill(-pid, signals[i]), 0);
-        end(pid);
-        caps_await(caps_are_back() && caps_records() == 0);
-    }
-}
-
 /* The child of `pid` that guards; 0 for none. */
 static pid_t guardian_of(pid_t pid)
 {
@@ -243,6 +225,56 @@ static pid_t guardian_of(pid_t pid)
     }
     (void)closedir(dir);
     return found;
+}
+
+/* And the guardian before it: only the record is left. */
+static void both_killed_at_any_time_the_record_puts_back(void **state)
+{
+    const struct vt_cap_places places = caps_places();
+    struct vt_error err = VT_ERROR_INIT;
+    unsigned seed = 2;
+    int left_behind = 0;
+
+    (void)state;
+    caps_machine();
+    for (int i = 0; i < 30; i++) {
+        struct vt_cap_leftovers left = {0};
+        int ready;
+        const pid_t pid = start_holder(&places, &ready, false);
+        caps_nap(rand_r(&seed) % 12000);
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        const pid_t guardian = guardian_of(pid);
+        if (guardian > 0) {
+            assert_int_equal(kill(guardian, SIGKILL), 0);
+        }
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        end(pid);
+        (void)close(ready);
+        assert_int_equal(vt_cap_leftovers(&places, true, &err, &left), VT_OK);
+        for (uint32_t k = 0; k < left.n; k++) {
+            assert_int_equal(left.items[k].state, VT_CAP_LEFTOVER_RESTORED);
+        }
+        left_behind += left.n > 0;
+        vt_cap_leftovers_release(&left);
+        assert_true(caps_are_back());
+        assert_int_equal(caps_files(""), 0);
+    }
+    assert_true(left_behind > 0);
+}
+
+static void signals_to_the_whole_group_too(void **state)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT};
+    const struct vt_cap_places places = caps_places();
+
+    (void)state;
+    caps_machine();
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        const pid_t pid = start_holder(&places, NULL, true);
+        assert_int_equal(kill(-pid, signals[i]), 0);
+        end(pid);
+        caps_await(caps_are_back() && caps_records() == 0);
+    }
 }
 
 /* A holder that keeps its caps until it is killed. */
@@ -354,6 +386,7 @@ int main(void)
         TEST(what_cannot_be_is_refused_and_nothing_set),
         TEST(one_hold_at_a_time),
         TEST(killed_at_any_time_caps_come_back),
+        TEST(both_killed_at_any_time_the_record_puts_back),
         TEST(signals_to_the_whole_group_too),
         TEST(with_the_guardian_killed_the_record_is_left),
         TEST(the_next_hold_puts_back_first),
