@@ -263,9 +263,11 @@ enum vt_status vt_cap_files_restore(void *cap, uint32_t domain, const struct vt_
         status = vt_cap_files_save(cap, domain, err, &now);
     }
     if (status == VT_OK && memcmp(&now, raw, sizeof now) != 0) {
+        const struct vt_cap_file *file = &files->files[domain];
+        const int which = now.number[0] == raw->number[0] ? 1 : 0;
         status = vt_error_set(err, VT_ERR_ENGINE, "%s: %lld was put back and %lld stands there",
-                              files->files[domain].path, (long long)raw->number[0],
-                              (long long)now.number[0]);
+                              which == 0 ? file->path : file->enabled,
+                              (long long)raw->number[which], (long long)now.number[which]);
     }
     return status;
 }

@@ -18,7 +18,8 @@
 
 #include "power/cap.h"
 
-#define VT_CAP_RECORD_BYTES_MAX ((size_t)512 * 1024)
+/* So many items fit into so many bytes, whatever they are called. */
+#define VT_CAP_RECORD_BYTES_MAX ((size_t)1024 * 1024)
 #define VT_CAP_RECORD_ITEMS_MAX 4096
 
 struct vt_cap_record_item {

@@ -197,8 +197,8 @@ static void after_an_interrupt_it_is_put_back(void **state)
     outcome_free(&outcome);
 }
 
-/* A run of a minute in a group of its own, as soon as its caps are set. */
-static pid_t start_run(void)
+/* A run in a group of its own, as soon as its caps are set. */
+static pid_t start_run(const char *duration)
 {
     const pid_t pid = fork();
 
@@ -207,8 +207,8 @@ static pid_t start_run(void)
         (void)setpgid(0, 0);
         (void)!freopen("/dev/null", "w", stdout);
         (void)!freopen("/dev/null", "w", stderr);
-        (void)execl(VATIO_PROGRAM, "vatio", "run", "digits", "-s", "offline", "-d", "60s", "--mode",
-                    "performance", "--sysfs", work_path("sys"), "--cap", "rapl=150", "-o",
+        (void)execl(VATIO_PROGRAM, "vatio", "run", "digits", "-s", "offline", "-d", duration,
+                    "--mode", "performance", "--sysfs", work_path("sys"), "--cap", "rapl=150", "-o",
                     work_path("out5"), (char *)NULL);
         _exit(97);
     }
@@ -228,13 +228,46 @@ static void await_back(void)
     assert_int_equal(records(), 0);
 }
 
+/* The interface goes away while the run goes on. */
+static void what_cannot_be_put_back_is_told(void **state)
+{
+    char out[256];
+
+    (void)state;
+    const pid_t pid = start_run("3s");
+    assert_int_equal(unlink(work_path(LIMIT(0))), 0);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    assert_int_equal(number(LIMIT(1)), 205000000); /* the other one is back */
+    assert_int_equal(records(), 1);
+    (void)snprintf(out, sizeof out, "%s", work_path("out5/result.json"));
+    json_t *root = json_load_file(out, 0, NULL);
+    assert_non_null(root);
+    const json_t *caps = json_object_get(root, "caps");
+    assert_true(json_is_false(json_object_get(json_array_get(caps, 0), "restored")));
+    assert_true(json_is_true(json_object_get(json_array_get(caps, 1), "restored")));
+    json_decref(root);
+    struct outcome outcome = vatio("caps", "restore", "--sysfs", work_path("sys"), NULL);
+    assert_int_equal(outcome.code, 4);
+    assert_non_null(strstr(outcome.out, "failed: "));
+    outcome_free(&outcome);
+    put(LIMIT(0), "150000000\n");
+    outcome = vatio("caps", "restore", "--sysfs", work_path("sys"), NULL);
+    assert_int_equal(outcome.code, 0);
+    outcome_free(&outcome);
+    assert_true(are_back());
+    assert_int_equal(records(), 0);
+}
+
 static void killed_it_is_put_back(void **state)
 {
     static const int signals[] = {SIGKILL, SIGQUIT, SIGABRT};
 
     (void)state;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        const pid_t pid = start_run();
+        const pid_t pid = start_run("60s");
         assert_int_equal(kill(-pid, signals[i]), 0); /* its whole group */
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         await_back();
@@ -259,7 +292,7 @@ static pid_t guardian(pid_t pid)
 static void killed_with_its_guardian_restore_puts_back(void **state)
 {
     (void)state;
-    const pid_t pid = start_run();
+    const pid_t pid = start_run("60s");
     const pid_t guard = guardian(pid);
     if (guard == 0) { /* a kernel that does not tell children */
         assert_int_equal(kill(pid, SIGKILL), 0);
@@ -300,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_be_capped_is_refused_before_measuring, machine),
         cmocka_unit_test_setup(rights_that_are_missing_are_named, machine),
         cmocka_unit_test_setup(after_an_interrupt_it_is_put_back, machine),
+        cmocka_unit_test_setup(what_cannot_be_put_back_is_told, machine),
         cmocka_unit_test_setup(killed_it_is_put_back, machine),
         cmocka_unit_test_setup(killed_with_its_guardian_restore_puts_back, machine),
     };
