@@ -75,13 +75,15 @@ static enum vt_status not_readable(const char *path, int code, struct vt_error *
 static enum vt_status not_written(const struct vt_cap_files *files, const char *path, int code,
                                   struct vt_error *err)
 {
-    const bool rights = code == EACCES || code == EPERM;
+    const char *remedy = NULL;
 
+    if (code == EROFS) {
+        remedy = "in a container, start it with --privileged";
+    } else if (code == EACCES || code == EPERM) {
+        remedy = geteuid() == 0 ? "the firmware or the container forbids it" : files->remedy;
+    }
     return vt_error_set(err, VT_ERR_WRITE, "%s: cannot be set: %s%s%s", path, strerror(code),
-                        rights ? "; " : "",
-                        !rights          ? ""
-                        : geteuid() == 0 ? "the firmware or the container forbids it"
-                                         : files->remedy);
+                        remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
 }
 
 /* --- the list ------------------------------------------------------------------------------ */
