@@ -54,8 +54,12 @@ static bool add_zone(struct vt_cap_files *files, const char *folder, const char 
     if (isnan(now)) {
         return true;
     }
-    if (isnan(vt_cap_file_value(file.enabled, 1))) {
+    const double on = vt_cap_file_value(file.enabled, 1);
+    if (isnan(on)) {
         file.enabled[0] = '\0';
+    } else if (on == 0) {
+        (void)snprintf(domain.note, sizeof domain.note,
+                       "switched off: this limit does not count until one is set");
     }
     /* Some firmware says 0 there, or less than the limit that it has set itself. */
     const double most = vt_cap_file_value(path, MICRO);

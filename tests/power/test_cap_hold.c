@@ -79,6 +79,24 @@ static void all_sockets_are_set_and_put_back(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the guardian is gone */
 }
 
+static void a_limit_that_is_switched_off_is_told(void **state)
+{
+    const struct vt_cap_places places = caps_places();
+    struct vt_error err = VT_ERROR_INIT;
+    void *cap = NULL;
+    uint32_t n = 0;
+
+    (void)state;
+    caps_machine();
+    tree_put(ZONE1 "/enabled", "1");
+    assert_int_equal(vt_cap_rapl.open(&vt_cap_rapl, &places, &err, &cap), VT_OK);
+    const struct vt_cap_domain *domains = vt_cap_rapl.domains(cap, &n);
+    assert_int_equal(n, 2); /* neither the cores nor the platform */
+    assert_non_null(strstr(domains[0].note, "switched off"));
+    assert_string_equal(domains[1].note, "");
+    vt_cap_rapl.close(cap);
+}
+
 static void watts_alone_go_to_the_processor(void **state)
 {
     const struct vt_cap_places places = caps_places();
@@ -382,6 +400,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
         TEST(all_sockets_are_set_and_put_back),
+        TEST(a_limit_that_is_switched_off_is_told),
         TEST(watts_alone_go_to_the_processor),
         TEST(what_cannot_be_is_refused_and_nothing_set),
         TEST(one_hold_at_a_time),
