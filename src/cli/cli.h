@@ -29,6 +29,7 @@ const struct vt_verb *vt_verb_find(const char *name);
 int vt_verb_run(int argc, const char *const *argv);
 int vt_verb_audit(int argc, const char *const *argv);
 int vt_verb_compare(int argc, const char *const *argv);
+int vt_verb_sweep(int argc, const char *const *argv);
 int vt_verb_quantize(int argc, const char *const *argv);
 int vt_verb_profile(int argc, const char *const *argv);
 int vt_verb_job(int argc, const char *const *argv);

@@ -17,6 +17,7 @@
 #include "run/plan_job.h"
 #include "run/profile/profile.h"
 #include "run/quantize/quantize.h"
+#include "run/sweep/sweep.h"
 
 #define DEFAULT_COLUMNS 100
 #define LEAST_COLUMNS   40
@@ -36,6 +37,12 @@ static const struct vt_verb verbs[] = {
     {"compare", "MODEL --engine E --engine E [options]", "measure engines on one model in turns",
      "They get the same samples and take turns, A B B A; outputs are checked against the first's.",
      vt_compare_options, vt_verb_compare},
+    {"sweep", "MODEL [options]", "measure a model over batch, lanes, engines and scenarios",
+     "Every point is a `vatio run` in a process and a folder of its own; sweep.json beside them "
+     "says "
+     "what\nfollows. A sweep that was interrupted goes on where it was: vatio sweep --resume DIR.\n"
+     "Lists and ranges: 1,2,4, 1..256 (doubling), 200..700:50 (steps), 200,300..700 (going on).",
+     vt_sweep_options, vt_verb_sweep},
     {"profile", "MODEL [options]", "show where the time of a model goes, layer by layer",
      "On the native engine, beside the multiply-adds and the memory traffic that the machine can "
      "do at best.",

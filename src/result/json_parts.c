@@ -207,14 +207,15 @@ enum vt_status vt_json_dump(json_t *root, struct vt_error *err, char **ret_text)
     return VT_OK;
 }
 
-enum vt_status vt_json_save(const char *text, const char *folder, struct vt_error *err)
+enum vt_status vt_json_save_as(const char *text, const char *folder, const char *name,
+                               struct vt_error *err)
 {
     struct vt_file_writer writer = {NULL, NULL, NULL};
     enum vt_status status;
 
-    char *path = vt_path_join(folder, "result.json");
+    char *path = vt_path_join(folder, name);
     if (path == NULL) {
-        return vt_error_set(err, VT_ERR_MEMORY, "%s/result.json: out of memory", folder);
+        return vt_error_set(err, VT_ERR_MEMORY, "%s/%s: out of memory", folder, name);
     }
     status = vt_file_writer_open(&writer, path, err);
     if (status == VT_OK) {
@@ -223,4 +224,9 @@ enum vt_status vt_json_save(const char *text, const char *folder, struct vt_erro
     }
     vt_free(path);
     return status;
+}
+
+enum vt_status vt_json_save(const char *text, const char *folder, struct vt_error *err)
+{
+    return vt_json_save_as(text, folder, "result.json", err);
 }

@@ -51,5 +51,8 @@ enum vt_status vt_json_dump(json_t *root, struct vt_error *err, char **ret_text)
 /* Writes folder/result.json; the folder exists. VT_ERR_WRITE names what could not be written. */
 enum vt_status vt_json_save(const char *text, const char *folder,
                             struct vt_error *err) VT_NODISCARD;
+/* The same under another name. */
+enum vt_status vt_json_save_as(const char *text, const char *folder, const char *name,
+                               struct vt_error *err) VT_NODISCARD;
 
 #endif

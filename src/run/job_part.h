@@ -12,5 +12,8 @@
  */
 size_t vt_job_part_options(struct vt_option *options, size_t n, size_t capacity,
                            const char *const *left_out);
+/* The same of everything that a run has. */
+size_t vt_job_all_options(struct vt_option *options, size_t n, size_t capacity,
+                          const char *const *left_out);
 
 #endif

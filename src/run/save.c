@@ -11,8 +11,7 @@
 #include "mlperf/log.h"
 #include "result/records.h"
 
-/* "runs/2026-11-30T10-12-07-digits": no colons, which some file systems refuse. */
-static char *default_folder(const char *started_utc, const char *model_name)
+char *vt_save_default_folder(const char *started_utc, const char *model_name)
 {
     char stem[80];
     size_t n = 0;
@@ -53,7 +52,8 @@ enum vt_status vt_save_open(struct vt_save *save, const char *wanted, const char
                             const char *model_name, struct vt_error *err)
 {
     *save = (struct vt_save){0};
-    char *folder = wanted != NULL ? vt_strdup(wanted) : default_folder(started_utc, model_name);
+    char *folder =
+        wanted != NULL ? vt_strdup(wanted) : vt_save_default_folder(started_utc, model_name);
     char *trial = folder != NULL ? vt_path_join(folder, "result.json") : NULL;
     if (trial == NULL) {
         vt_free(folder);

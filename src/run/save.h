@@ -17,6 +17,9 @@ struct vt_save {
     bool trace;  /* logs have a trace; set by the caller */
 };
 
+/* "runs/2026-11-30T10-12-07-digits" in fresh memory (vt_free): no colons, which some file systems
+ * refuse. NULL when out of memory. */
+char *vt_save_default_folder(const char *started_utc, const char *model_name);
 /*
  * `wanted` is the user's -o, or NULL for runs/<time>-<model>. VT_ERR_WRITE when a file cannot be
  * written there.
