@@ -158,7 +158,7 @@ struct vt_sweep {
     uint32_t n_command;
     const struct vt_options *options; /* borrowed; echoed as the job */
     struct vt_sweep_axis axes[VT_SWEEP_AXES_MAX];
-    uint32_t n_axes;
+    uint32_t n_axes; /* one of them is "scenario" */
     enum vt_sweep_order order;
     uint64_t seed;
     uint32_t repeats;
@@ -230,6 +230,8 @@ enum vt_status vt_sweep_read_run(const char *folder, const char *scenario, struc
 
 /* The table, statements and what is recommended. `columns` is the width; at least 40. */
 VT_API void vt_sweep_print_table(const struct vt_sweep *sweep, FILE *out, int columns);
+/* A duration that is no whole number, as vt_duration_text; the dash for none. Returns text. */
+char *vt_sweep_time_text(double ns, char *text, size_t size);
 /* "45,300 samples/s  p99 1.2 ms  0.012 J/sample" of a point that was done, its reason else.
  * Returns text. */
 VT_API char *vt_sweep_point_text(const struct vt_sweep_point *point, char *text, size_t size);

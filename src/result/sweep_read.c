@@ -110,6 +110,9 @@ static enum vt_status read_axes(const struct reader *reader, const json_t *root)
     for (size_t i = 0; i < json_array_size(axes) && status == VT_OK; i++) {
         status = read_axis(reader, json_array_get(axes, i));
     }
+    if (status == VT_OK && vt_sweep_find_axis(reader->sweep, "scenario") == reader->sweep->n_axes) {
+        return bad(reader, "axes", "scenario is missing");
+    }
     return status;
 }
 

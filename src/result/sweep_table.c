@@ -21,6 +21,15 @@ enum {
     N_CELLS
 };
 
+char *vt_sweep_time_text(double ns, char *text, size_t size)
+{
+    if (!(ns >= 0 && ns < 9e18)) {
+        (void)snprintf(text, size, VT_NO_NUMBER);
+        return text;
+    }
+    return vt_duration_text((int64_t)ns, text, size);
+}
+
 char *vt_sweep_point_text(const struct vt_sweep_point *point, char *text, size_t size)
 {
     const struct vt_sweep_measured *m = &point->measured;
@@ -38,9 +47,8 @@ char *vt_sweep_point_text(const struct vt_sweep_point *point, char *text, size_t
     double ns = p99 ? m->p99_ns : m->mean_ns;
     (void)snprintf(text, size, "%s samples/s  %s %s%s%s",
                    vt_number_text(m->samples_per_second, rate, sizeof rate), p99 ? "p99" : "mean",
-                   isfinite(ns) ? vt_duration_text((int64_t)ns, latency, sizeof latency)
-                                : VT_NO_NUMBER,
-                   joules, m->valid ? "" : "  not valid");
+                   vt_sweep_time_text(ns, latency, sizeof latency), joules,
+                   m->valid ? "" : "  not valid");
     return text;
 }
 
@@ -74,7 +82,7 @@ static void put_latency(struct vt_grid *grid, const struct vt_sweep_setting *set
 
     if (setting->latency.n > 0) {
         vt_grid_put(grid, CELL_LATENCY, "%s%s",
-                    vt_duration_text((int64_t)setting->latency.value, number, sizeof number),
+                    vt_sweep_time_text(setting->latency.value, number, sizeof number),
                     setting->latency_is_p99 ? "" : " mean");
     } else {
         vt_grid_put(grid, CELL_LATENCY, VT_NO_NUMBER);

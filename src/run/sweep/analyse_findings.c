@@ -321,9 +321,9 @@ static enum vt_sweep_holds state_growth(struct vt_sweep_statement *statement,
                       "Past the knee latency grows %s: %s (%s) at batch %.0f, %s at batch %.0f, as "
                       "batch to the power %s",
                       linear ? "in proportion to the batch" : "otherwise than the batch",
-                      vt_duration_text((int64_t)from->latency.value, a, sizeof a),
+                      vt_sweep_time_text(from->latency.value, a, sizeof a),
                       vt_sweep_latency_text(from), x[0],
-                      vt_duration_text((int64_t)to->latency.value, b, sizeof b), x[n - 1],
+                      vt_sweep_time_text(to->latency.value, b, sizeof b), x[n - 1],
                       vt_number_text(exponent, number, sizeof number));
     return linear ? VT_SWEEP_HOLDS : VT_SWEEP_HOLDS_NOT;
 }

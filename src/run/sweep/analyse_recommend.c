@@ -106,7 +106,7 @@ static void describe(struct vt_sweep *sweep, const struct choice *choice)
     }
     if (best->latency.n > 0) {
         (void)snprintf(latency, sizeof latency, ", %s %s",
-                       vt_duration_text((int64_t)best->latency.value, a, sizeof a),
+                       vt_sweep_time_text(best->latency.value, a, sizeof a),
                        vt_sweep_latency_text(best));
     }
     char limit[96] = "any latency (--max-latency T sets a limit)";
@@ -149,7 +149,7 @@ void vt_sweep_recommend(struct vt_sweep *sweep)
             "No point to recommend: none answers within %s; the fastest, %s, takes %s",
             vt_duration_text(sweep->max_latency_ns, limit, sizeof limit),
             vt_sweep_setting_text(sweep, choice.nearest, sweep->n_axes, setting, sizeof setting),
-            vt_duration_text((int64_t)near->latency.value, nearest, sizeof nearest));
+            vt_sweep_time_text(near->latency.value, nearest, sizeof nearest));
         return;
     }
     (void)vt_sweep_state(analysis, "recommended", VT_SWEEP_UNDECIDED,

@@ -222,7 +222,8 @@ static enum vt_status same_axes(const struct vt_sweep *recorded, const struct vt
         uint32_t there = vt_sweep_find_axis(recorded, name);
         uint32_t here = vt_sweep_find_axis(wanted, name);
         bool is_there = there < recorded->n_axes, is_here = here < wanted->n_axes;
-        if (is_there != is_here ||
+        /* The order of the axes gives points their places. */
+        if (is_there != is_here || (is_there && there != here) ||
             (is_there && !same_axis(&recorded->axes[there], &wanted->axes[here]))) {
             return vt_error_set(err, VT_ERR_USAGE,
                                 "the sweep that lies there has other values of --%s: take another "
