@@ -4,6 +4,7 @@
 
 #include "vt_test.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 static char root[64];
@@ -44,67 +45,54 @@ static void put(const char *path, const char *text)
 
 static void assert_hottest(double celsius, const char *name)
 {
-    const struct vt_meter_options options = {.sysfs = root};
+    const struct vt_meter_options options = {.sysfs = root, .nvml_library = "/none/of/it.so"};
     struct vt_error err = VT_ERROR_INIT;
+    struct vt_thermal *thermal = NULL;
     char found[160];
-    double value;
 
-    enum vt_status status = vt_thermal_read(&options, &err, &value, found, sizeof found);
+    enum vt_status status = vt_thermal_open(&options, &err, &thermal);
     if (status != VT_OK) {
         print_message("%s\n", err.text);
     }
     assert_int_equal(status, VT_OK);
-    assert_true(value == celsius);
+    double value = vt_thermal_read(thermal, found, sizeof found);
+    assert_true(isnan(celsius) ? isnan(value) : value == celsius);
     assert_string_equal(found, name);
+    vt_thermal_close(thermal);
 }
 
-static void assert_none(const char *why)
+static void assert_none(void)
 {
-    const struct vt_meter_options options = {.sysfs = root};
+    const struct vt_meter_options options = {.sysfs = root, .nvml_library = "/none/of/it.so"};
     struct vt_error err = VT_ERROR_INIT;
-    char found[160];
-    double value;
+    struct vt_thermal *thermal = NULL;
 
-    assert_int_equal(vt_thermal_read(&options, &err, &value, found, sizeof found),
-                     VT_ERR_UNAVAILABLE);
-    assert_non_null(strstr(err.text, why));
+    assert_int_equal(vt_thermal_open(&options, &err, &thermal), VT_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "coretemp"));
+    assert_null(thermal);
 }
 
 static void test_the_hottest_processor_counts(void **state)
 {
     (void)state;
-    assert_none("coretemp");
+    assert_none();
     put("class/hwmon/hwmon0/name", "nvme");
     put("class/hwmon/hwmon0/temp1_input", "88000"); /* a drive */
-    assert_none("coretemp");
-    put("class/thermal/thermal_zone0/type", "acpitz");
-    put("class/thermal/thermal_zone0/temp", "91000");
-    assert_none("coretemp");
-    put("class/thermal/thermal_zone1/type", "x86_pkg_temp");
-    put("class/thermal/thermal_zone1/temp", "47000");
-    assert_hottest(47, "x86_pkg_temp");
+    assert_none();
+    put("devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "2000000"); /* a clock is none */
+    assert_none();
     put("class/hwmon/hwmon1/name", "coretemp");
     put("class/hwmon/hwmon1/temp1_label", "Package id 0");
     put("class/hwmon/hwmon1/temp1_input", "52500");
-    put("class/hwmon/hwmon1/temp2_label", "Core 0");
-    put("class/hwmon/hwmon1/temp2_input", "49000");
-    put("class/hwmon/hwmon1/temp1_max", "100000"); /* a limit, not a reading */
-    assert_hottest(52.5, "coretemp Package id 0");
-    put("class/hwmon/hwmon2/name", "amdgpu");
-    put("class/hwmon/hwmon2/temp1_input", "61000"); /* no label */
-    assert_hottest(61, "amdgpu");
-}
-
-static void test_what_no_sensor_can_mean_is_passed_over(void **state)
-{
-    (void)state;
-    put("class/hwmon/hwmon0/name", "k10temp");
-    put("class/hwmon/hwmon0/temp1_input", "255000"); /* not connected */
-    put("class/hwmon/hwmon0/temp2_input", "-128000");
-    put("class/hwmon/hwmon0/temp3_input", "warm");
-    assert_none("cannot be read");
-    put("class/hwmon/hwmon0/temp4_input", "33000");
-    assert_hottest(33, "k10temp");
+    assert_hottest(52.5, "cpu0 temperature");
+    put("class/hwmon/hwmon2/name", "coretemp");
+    put("class/hwmon/hwmon2/temp1_label", "Package id 1");
+    put("class/hwmon/hwmon2/temp1_input", "61000");
+    assert_hottest(61, "cpu1 temperature");
+    put("class/hwmon/hwmon2/temp1_input", "-128000"); /* not connected */
+    assert_hottest(52.5, "cpu0 temperature");
+    put("class/hwmon/hwmon1/temp1_input", "255000");
+    assert_hottest((double)NAN, "");
 }
 
 static void test_zones_of_a_board(void **state)
@@ -116,15 +104,13 @@ static void test_zones_of_a_board(void **state)
     put("class/thermal/thermal_zone1/temp", "53000");
     put("class/thermal/thermal_zone10/type", "PMIC-Die");
     put("class/thermal/thermal_zone10/temp", "100000");
-    assert_hottest(53, "tj-thermal");
+    assert_hottest(53, "cpu1 temperature");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_hottest_processor_counts, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(test_what_no_sensor_can_mean_is_passed_over, make_root,
-                                        remove_root),
         cmocka_unit_test_setup_teardown(test_zones_of_a_board, make_root, remove_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,6 @@ struct sweep_run {
     int lock;        /* of the folder; -1 */
     uint32_t *order; /* point by position */
     uint32_t done_before;
-    struct vt_meter_options places;
     struct vt_sweep_cool cool;
     struct vt_sweep_place place;
     const struct vt_sweep_events *events;
@@ -379,8 +378,8 @@ static enum vt_status prepare(struct sweep_run *run, struct vt_options *options,
     run->place.model = run->model;
     run->place.options = options;
     run->place.limit_ns = run->job.point_limit_ns;
-    run->places.sysfs = run->job.sysfs;
-    run->cool.places = &run->places;
+    const struct vt_meter_options places = {.sysfs = run->job.job.places.sysfs,
+                                            .nvml_library = run->job.job.places.nvml};
     run->cool.pause_ns = run->job.pause_ns;
     run->cool.limit_ns = run->job.cool_limit_ns;
     status = open_folder(run, err);
@@ -390,7 +389,7 @@ static enum vt_status prepare(struct sweep_run *run, struct vt_options *options,
     if (run->events->header != NULL) {
         run->events->header(run->events->ctx, &run->sweep, run->folder, run->done_before);
     }
-    vt_sweep_cool_init(&run->cool, run->events);
+    vt_sweep_cool_init(&run->cool, &places, run->events);
     (void)snprintf(run->sweep.cooling, sizeof run->sweep.cooling, "%s", run->cool.text);
     run->sweep.partial = true;
     return write_state(run, err);
@@ -444,6 +443,7 @@ void vt_sweep_free(struct vt_sweep *sweep)
     if (run->lock >= 0) {
         (void)close(run->lock);
     }
+    vt_sweep_cool_release(&run->cool);
     vt_sweep_release(&run->sweep);
     vt_free(run->order);
     vt_free(run->folder);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "power/thermal.h"
 
 #define POLL_NS  (500 * VT_NS_PER_MS)
 #define BLINK_NS (20 * VT_NS_PER_MS) /* how soon a Ctrl-C is seen */
@@ -17,35 +16,39 @@ static void say(const struct vt_sweep_events *events, const char *text)
     }
 }
 
-static double read_celsius(const struct vt_sweep_cool *cool)
-{
-    char name[160];
-    double celsius;
-
-    enum vt_status status = vt_thermal_read(cool->places, NULL, &celsius, name, sizeof name);
-    return status == VT_OK ? celsius : (double)NAN;
-}
-
-void vt_sweep_cool_init(struct vt_sweep_cool *cool, const struct vt_sweep_events *events)
+void vt_sweep_cool_init(struct vt_sweep_cool *cool, const struct vt_meter_options *places,
+                        const struct vt_sweep_events *events)
 {
     struct vt_error err = VT_ERROR_INIT;
     char name[160];
-    double celsius;
 
-    cool->blind = vt_thermal_read(cool->places, &err, &celsius, name, sizeof name) != VT_OK;
-    if (!cool->wanted) {
-        cool->text[0] = '\0';
-    } else if (cool->blind) {
-        (void)snprintf(cool->text, sizeof cool->text, "points do not wait: %.200s", err.text);
+    bool blind = vt_thermal_open(places, &err, &cool->thermal) != VT_OK;
+    cool->text[0] = '\0';
+    if (cool->wanted && blind) {
+        (void)snprintf(cool->text, sizeof cool->text, "points do not wait: %.220s", err.text);
         if (events->warning != NULL) {
             char warning[300];
             (void)snprintf(warning, sizeof warning, "--cool-to: %s", cool->text);
             events->warning(events->ctx, warning);
         }
-    } else {
-        (void)snprintf(cool->text, sizeof cool->text, "points wait until %s is at most %.0f °C",
+    } else if (cool->wanted) {
+        (void)vt_thermal_read(cool->thermal, name, sizeof name);
+        (void)snprintf(cool->text, sizeof cool->text,
+                       "points wait until the hottest processor (now %.80s) is at most %.0f °C",
                        name, cool->celsius);
     }
+}
+
+void vt_sweep_cool_release(struct vt_sweep_cool *cool)
+{
+    vt_thermal_close(cool->thermal);
+    cool->thermal = NULL;
+}
+
+static double read_celsius(const struct vt_sweep_cool *cool)
+{
+    char name[160];
+    return cool->thermal != NULL ? vt_thermal_read(cool->thermal, name, sizeof name) : (double)NAN;
 }
 
 static void sleep_until(int64_t deadline_ns, const atomic_bool *stop)
@@ -66,7 +69,7 @@ void vt_sweep_cool_wait(const struct vt_sweep_cool *cool, const atomic_bool *sto
         sleep_until(vt_now_ns() + cool->pause_ns, stop);
     }
     int64_t last = vt_now_ns() + cool->limit_ns;
-    double celsius = cool->blind ? (double)NAN : read_celsius(cool);
+    double celsius = read_celsius(cool);
     while (cool->wanted && celsius > cool->celsius && !atomic_load(stop)) {
         if (vt_now_ns() >= last) {
             (void)snprintf(text, sizeof text, "still %.1f °C after the longest wait (--cool-limit)",

@@ -47,8 +47,6 @@ static const struct vt_option own_options[] = {
      "5m", "but not longer than this"},
     {"point-limit", 0, VT_OPTION_DURATION, FIELD(point_limit_ns), "Order", "T", 0, 8.64e14, NULL,
      "0s", "a point that takes longer has failed; 0: any time"},
-    {"sysfs", 0, VT_OPTION_TEXT, FIELD(sysfs), "Order", "DIR", 0, 0, NULL, "/sys",
-     "where the kernel shows its sensors"},
 
     {"max-latency", 0, VT_OPTION_DURATION, JOB(max_latency_ns), "Load", "T", 1e3, 3.6e12, NULL,
      NULL,
@@ -65,9 +63,8 @@ static const struct vt_option own_options[] = {
 #define N_OWN (sizeof own_options / sizeof own_options[0])
 
 /* What run has and a sweep sets itself, or has in another form. */
-static const char *const left_out[] = {"batch",       "lanes", "threads", "engine", "scenario",
-                                       "mode",        "test",  "cap",     "output", "model",
-                                       "max-latency", "sysfs", NULL};
+static const char *const left_out[] = {"batch", "lanes", "threads", "engine", "scenario",    "mode",
+                                       "test",  "cap",   "output",  "model",  "max-latency", NULL};
 
 /* These change how a sweep goes about it, not what its points are. */
 static const char *const free_options[] = {"output",      "resume",  "retry-failed", "json",

@@ -23,7 +23,6 @@ struct vt_sweep_job {
     const char *cool_to; /* "55C"; NULL: do not wait */
     int64_t cool_limit_ns;
     int64_t point_limit_ns; /* 0: none */
-    const char *sysfs;      /* where the kernel's files lie */
     const char *resume;     /* folder; NULL */
     bool retry_failed;
 };
