@@ -52,7 +52,7 @@ static void print_axis(FILE *out, const struct vt_sweep_axis *axis)
         (void)fprintf(out, "%s%s", v > 0 ? ", " : "",
                       vt_sweep_value_text(axis, v, value, sizeof value));
     }
-    (void)fprintf(out, "%s\n", axis->kind->unit);
+    (void)fprintf(out, "%s%s\n", axis->unit[0] != '\0' ? " " : "", axis->unit);
 }
 
 static void print_header(void *ctx, const struct vt_sweep *sweep, const char *folder, uint32_t done)

@@ -12,8 +12,8 @@
 const char *const vt_sweep_orders[] = {"random", "latin", "full", NULL};
 
 const struct vt_sweep_axis_kind vt_sweep_axis_kinds[VT_SWEEP_AXIS_KINDS] = {
-    {"scenario", "", false}, {"engine", "", false}, {"cap", " W", true},
-    {"threads", "", true},   {"lanes", "", true},   {"batch", "", true},
+    {"scenario", false}, {"engine", false}, {"cap", true},
+    {"threads", true},   {"lanes", true},   {"batch", true},
 };
 
 void vt_sweep_init(struct vt_sweep *sweep)
@@ -165,9 +165,10 @@ char *vt_sweep_setting_text(const struct vt_sweep *sweep, uint32_t setting, uint
             continue;
         }
         vt_sweep_value_text(axis, vt_sweep_value(sweep, setting, i), value, sizeof value);
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s", used > 0 ? ", " : "",
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s%s%s", used > 0 ? ", " : "",
                                  axis->kind->is_number ? axis->kind->name : "",
-                                 axis->kind->is_number ? " " : "", value, axis->kind->unit);
+                                 axis->kind->is_number ? " " : "", value,
+                                 axis->unit[0] != '\0' ? " " : "", axis->unit);
     }
     return text;
 }

@@ -31,7 +31,6 @@
 /* The axes that there are, in the order in which they nest. */
 struct vt_sweep_axis_kind {
     const char *name; /* "batch"; the option of that name sets it */
-    const char *unit; /* behind a value: " W", or "" */
     bool is_number;
 };
 #define VT_SWEEP_AXIS_KINDS 6
@@ -39,6 +38,7 @@ extern const struct vt_sweep_axis_kind vt_sweep_axis_kinds[VT_SWEEP_AXIS_KINDS];
 
 struct vt_sweep_axis {
     const struct vt_sweep_axis_kind *kind; /* static storage */
+    char unit[12];                         /* "W" of caps; "": none */
     uint32_t n;
     double *numbers; /* ascending; NULL for words */
     char **words;    /* NULL for numbers */
@@ -158,7 +158,9 @@ struct vt_sweep {
     uint32_t n_command;
     const struct vt_options *options; /* borrowed; echoed as the job */
     struct vt_sweep_axis axes[VT_SWEEP_AXES_MAX];
-    uint32_t n_axes; /* one of them is "scenario" */
+    uint32_t n_axes;   /* one of them is "scenario" */
+    char cap_kind[64]; /* what the axis of caps sets: "rapl/package-0"; "": watts of anything */
+    char caps[256];    /* what was held, and that it is back; "" */
     enum vt_sweep_order order;
     uint64_t seed;
     uint32_t repeats;

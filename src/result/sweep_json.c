@@ -32,6 +32,10 @@ static json_t *axes_value(const struct vt_sweep *sweep)
         }
         vt_json_put(&axis, "name", vt_json_text(sweep->axes[i].kind->name));
         vt_json_put(&axis, "values", values);
+        if (sweep->axes[i].unit[0] != '\0') {
+            vt_json_put(&axis, "unit", vt_json_text(sweep->axes[i].unit));
+            vt_json_put(&axis, "kind", vt_json_text(sweep->cap_kind));
+        }
         array = vt_json_array_with(array, vt_json_object_end(&axis));
     }
     return array;
@@ -355,6 +359,7 @@ static json_t *sweep_value(const struct vt_sweep *sweep)
     vt_json_put(&root, "repeats", vt_json_count(sweep->repeats));
     vt_json_put(&root, "cooling",
                 sweep->cooling[0] != '\0' ? vt_json_text(sweep->cooling) : json_null());
+    vt_json_put(&root, "caps", sweep->caps[0] != '\0' ? vt_json_text(sweep->caps) : json_null());
     vt_json_put(&root, "points", points);
     vt_json_put(&root, "analysis", analysis_value(sweep));
     return vt_json_object_end(&root);

@@ -93,6 +93,10 @@ static enum vt_status read_axis(const struct reader *reader, const json_t *json)
         }
         struct vt_sweep_axis *axis = &sweep->axes[sweep->n_axes++];
         axis->kind = &vt_sweep_axis_kinds[i];
+        copy_text(json, "unit", axis->unit, sizeof axis->unit);
+        if (axis->unit[0] != '\0') {
+            copy_text(json, "kind", sweep->cap_kind, sizeof sweep->cap_kind);
+        }
         return axis->kind->is_number ? read_numbers(reader, values, axis)
                                      : read_words(reader, values, axis);
     }

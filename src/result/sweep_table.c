@@ -76,17 +76,28 @@ static void put_interval(struct vt_grid *grid, const struct vt_sweep_estimate *e
     }
 }
 
-static void put_latency(struct vt_grid *grid, const struct vt_sweep_setting *setting)
+/* "p99" or "mean" where that is so of all settings; else "latency", and each cell says it. */
+static const char *latency_head(const struct vt_sweep *sweep)
+{
+    bool p99 = false, mean = false;
+
+    for (uint32_t i = 0; i < sweep->analysis.n_settings; i++) {
+        const struct vt_sweep_setting *setting = &sweep->analysis.settings[i];
+        p99 = p99 || (setting->latency.n > 0 && setting->latency_is_p99);
+        mean = mean || (setting->latency.n > 0 && !setting->latency_is_p99);
+    }
+    return p99 && mean ? "latency" : mean ? "mean latency" : "p99";
+}
+
+static void put_latency(struct vt_grid *grid, const struct vt_sweep_setting *setting, bool mixed)
 {
     char number[32];
 
-    if (setting->latency.n > 0) {
-        vt_grid_put(grid, CELL_LATENCY, "%s%s",
-                    vt_sweep_time_text(setting->latency.value, number, sizeof number),
-                    setting->latency_is_p99 ? "" : " mean");
-    } else {
-        vt_grid_put(grid, CELL_LATENCY, VT_NO_NUMBER);
-    }
+    vt_grid_put(grid, CELL_LATENCY, "%s%s",
+                vt_sweep_time_text(setting->latency.value, number, sizeof number),
+                !mixed || setting->latency.n == 0 ? ""
+                : setting->latency_is_p99         ? " p99"
+                                                  : " mean");
 }
 
 /* Skipped, failed or pending: of a setting that has no point done. */
@@ -95,7 +106,8 @@ static const char *state_of(const struct vt_sweep *sweep, uint32_t setting)
     return vt_sweep_state_text(sweep->points[setting].state);
 }
 
-static bool put_setting(const struct vt_sweep *sweep, uint32_t index, struct vt_grid *grid)
+static bool put_setting(const struct vt_sweep *sweep, uint32_t index, bool mixed,
+                        struct vt_grid *grid)
 {
     const struct vt_sweep_setting *setting = &sweep->analysis.settings[index];
     char text[256];
@@ -112,7 +124,7 @@ static bool put_setting(const struct vt_sweep *sweep, uint32_t index, struct vt_
     }
     put_number(grid, CELL_RATE, &setting->throughput);
     put_interval(grid, &setting->throughput);
-    put_latency(grid, setting);
+    put_latency(grid, setting, mixed);
     put_number(grid, CELL_JOULES, &setting->joules);
     put_number(grid, CELL_EFFICIENCY, &setting->efficiency);
     put_number(grid, CELL_WATTS, &setting->watts);
@@ -122,8 +134,10 @@ static bool put_setting(const struct vt_sweep *sweep, uint32_t index, struct vt_
 
 static void print_settings(const struct vt_sweep *sweep, FILE *out, int columns)
 {
-    static const char *const heads[] = {
-        "setting", "samples/s", "95 % interval", "p99", "J/sample", "samples/s/W", "W", "valid"};
+    const char *const latency = latency_head(sweep);
+    const char *const heads[] = {"setting",     "samples/s", "95 % interval", latency, "J/sample",
+                                 "samples/s/W", "W",         "valid"};
+    bool mixed = strcmp(latency, "latency") == 0;
     struct vt_grid grid;
 
     vt_grid_init(&grid, N_CELLS);
@@ -140,7 +154,7 @@ static void print_settings(const struct vt_sweep *sweep, FILE *out, int columns)
         vt_grid_put(&grid, c, "%s", heads[c]);
     }
     for (uint32_t i = 0; i < sweep->analysis.n_settings && ok; i++) {
-        ok = put_setting(sweep, i, &grid);
+        ok = put_setting(sweep, i, mixed, &grid);
     }
     if (ok) {
         vt_grid_print(&grid, out, columns);

@@ -16,7 +16,7 @@
 #define KILLS 10
 #endif
 
-#define COMMON "--engine=null", "--duration=20ms", "--warm-up=0s"
+#define COMMON "--engine=null", "--duration=20ms", "--warm-up=0s", "--meter=none"
 
 static json_t *read_json(const char *folder, const char *name)
 {
@@ -93,6 +93,131 @@ static void test_points_and_sweep_json(void **state)
     assert_true(json_is_object(json_object_get(analysis, "recommended")));
     json_decref(sweep);
 }
+
+/* --- caps and energy ------------------------------------------------------------------------- */
+
+#define ZONE        "sys/class/powercap/intel-rapl:0"
+#define LIMIT       ZONE "/constraint_1_power_limit_uw"
+#define LIMIT_THERE "225000000\n"
+
+/* A machine of files below the work folder whose package can be capped. */
+static void make_machine(void)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {ZONE "/name", "package-0\n"},
+        {ZONE "/enabled", "0\n"},
+        {ZONE "/constraint_0_name", "short_term\n"},
+        {ZONE "/constraint_0_power_limit_uw", "400000000\n"},
+        {ZONE "/constraint_1_name", "long_term\n"},
+        {LIMIT, LIMIT_THERE},
+        {ZONE "/constraint_1_max_power_uw", "350000000\n"},
+    };
+    char command[256];
+
+    (void)snprintf(command, sizeof command, "mkdir -p %s", work_path(ZONE));
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        write_work_file(files[i].name, files[i].text, strlen(files[i].text));
+    }
+    assert_int_equal(setenv("VATIO_CAP_RECORDS", work_path("records"), 1), 0);
+}
+
+static bool limit_is(const char *wanted)
+{
+    char text[32] = "";
+    FILE *file = fopen(work_path(LIMIT), "r");
+
+    assert_non_null(file);
+    if (fgets(text, sizeof text, file) == NULL) {
+        text[0] = '\0';
+    }
+    (void)fclose(file);
+    return strtol(text, NULL, 10) == strtol(wanted, NULL, 10);
+}
+
+static void test_caps_are_held_and_put_back(void **state)
+{
+    (void)state;
+    make_machine();
+    struct outcome run = vatio("sweep", "digits", "--batch=1,2,4", "--cap=100,150..200",
+                               "--sysfs=sys", "--output=capped", COMMON, NULL);
+    assert_int_equal(run.code, 0);
+    assert_true(limit_is(LIMIT_THERE));
+    json_t *sweep = read_json("capped", "sweep.json");
+    assert_non_null(sweep);
+    assert_int_equal(count_state(sweep, "done"), 9);
+    assert_non_null(strstr(text_of(sweep, "caps"), "package-0 back to 225 W"));
+    const json_t *points = json_object_get(sweep, "points");
+    for (size_t i = 0; i < 9; i++) {
+        const json_t *point = json_array_get(points, i);
+        assert_true(json_number_value(json_object_get(point, "enforced_cap")) ==
+                    json_number_value(json_object_get(json_object_get(point, "axes"), "cap")));
+    }
+    json_decref(sweep);
+    outcome_free(&run);
+    /* Other caps are another sweep; one beyond the bounds is a point that fails. */
+    assert_one_error(vatio("sweep", "digits", "--batch=1,2,4", "--cap=rapl=100,150,200",
+                           "--sysfs=sys", "--output=capped", COMMON, NULL),
+                     2, "the caps");
+    run = vatio("sweep", "digits", "--batch=1", "--cap=rapl=100,100000", "--order=full",
+                "--sysfs=sys", "--output=beyond", COMMON, NULL);
+    assert_int_equal(run.code, 1);
+    assert_non_null(strstr(run.out, "failed: cap:"));
+    assert_true(limit_is(LIMIT_THERE));
+    outcome_free(&run);
+    /* Where nothing can be capped a sweep does not begin. */
+    run = vatio("sweep", "digits", "--batch=1", "--cap=rapl=100", "--sysfs=none", "--output=bare",
+                COMMON, NULL);
+    assert_true(run.code != 0);
+    assert_non_null(strstr(run.err, "--cap: "));
+    assert_int_equal(access(work_path("bare"), F_OK), -1);
+    outcome_free(&run);
+    assert_one_error(vatio("sweep", "digits", "--cap=nosuch=100", NULL), 2, "no cap \"nosuch\"");
+}
+
+/* 50 W all the time: joules a sample are 50 / samples/s, within the meter's uncertainty. */
+static void test_energy_of_a_replayed_curve(void **state)
+{
+    char curve[16384];
+    size_t used = 0;
+    (void)state;
+
+    for (int i = 0; i <= 1000; i++) {
+        used +=
+            (size_t)snprintf(curve + used, sizeof curve - used, "%d.%02d,50\n", i / 100, i % 100);
+    }
+    write_work_file("curve.csv", curve, used);
+    struct outcome run = vatio("sweep", "digits", "--batch=1,2,4", "--repeats=2", "--engine=null",
+                               "--duration=500ms", "--warm-up=0s", "--meter=replay",
+                               "--replay=curve.csv", "--output=energy", NULL);
+    assert_int_equal(run.code, 0);
+    assert_non_null(strstr(run.out, "J/sample against latency"));
+    assert_non_null(strstr(run.out, "comes from the meter replay"));
+    outcome_free(&run);
+    json_t *sweep = read_json("energy", "sweep.json");
+    assert_non_null(sweep);
+    const json_t *points = json_object_get(sweep, "points");
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        double joules = json_number_value(json_object_get(point, "joules_per_sample"));
+        double watts = json_number_value(json_object_get(point, "mean_watts"));
+        double share =
+            json_number_value(json_object_get(point, "joules_per_sample_uncertainty")) / joules;
+        assert_true(joules > 0 && watts > 50 * (1 - share - 1e-9) &&
+                    watts < 50 * (1 + share + 1e-9));
+        assert_string_equal(text_of(point, "meter"), "replay");
+    }
+    const json_t *analysis = json_object_get(sweep, "analysis");
+    assert_true(json_array_size(json_object_get(analysis, "pareto_latency")) > 0);
+    assert_true(json_array_size(json_object_get(analysis, "pareto_throughput")) > 0);
+    assert_non_null(strstr(text_of(json_object_get(analysis, "recommended"), "text"),
+                           "the least energy a sample"));
+    json_decref(sweep);
+}
+
+/* --- standard output ------------------------------------------------------------------------- */
 
 static void test_json_alone_on_standard_output(void **state)
 {
@@ -215,8 +340,9 @@ static void test_bad_options(void **state)
 static void test_failed_points(void **state)
 {
     (void)state;
-    struct outcome run = vatio("sweep", "digits", "--batch=1,2", "--output=failed", "--engine=null",
-                               "--duration=20ms", "--warm-up=0s", "--point-limit=1ms", NULL);
+    struct outcome run =
+        vatio("sweep", "digits", "--batch=1,2", "--output=failed", "--engine=null",
+              "--duration=20ms", "--warm-up=0s", "--meter=none", "--point-limit=1ms", NULL);
     assert_int_equal(run.code, 4);
     assert_non_null(strstr(run.out, "failed: not done after 1ms (--point-limit)"));
     outcome_free(&run);
@@ -294,13 +420,28 @@ static void sweep_and_kill(const char *folder, int after_ms)
             freopen("/dev/null", "w", stderr) == NULL) {
             _exit(99);
         }
-        (void)execl(VATIO_PROGRAM, "vatio", "sweep", "digits", "--batch=1..8", "--lanes=1,2",
-                    output, COMMON, NULL);
+        (void)execl(VATIO_PROGRAM, "vatio", "sweep", "digits", "--batch=1..8", "--cap=100,150",
+                    "--sysfs=sys", output, COMMON, NULL);
         _exit(97);
     }
     nap_ms(after_ms);
     (void)kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
+/* The guardian puts the cap back and lets go of the machine. */
+static void assert_caps_come_back(void)
+{
+    for (int waited = 0; waited < 20000; waited += 5) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "ls %s/caps-* >/dev/null 2>&1",
+                       work_path("records"));
+        if (limit_is(LIMIT_THERE) && system(command) != 0) {
+            return;
+        }
+        nap_ms(5);
+    }
+    fail_msg("the cap did not come back");
 }
 
 /* When the result of every done point was written: it must not be written again. */
@@ -370,9 +511,10 @@ static void test_killed_at_any_moment(void **state)
     size_t kept = 0, none = 0;
     (void)state;
 
+    make_machine();
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    struct outcome run =
-        vatio("sweep", "digits", "--batch=1..8", "--lanes=1,2", "--output=calm", COMMON, NULL);
+    struct outcome run = vatio("sweep", "digits", "--batch=1..8", "--cap=100,150", "--sysfs=sys",
+                               "--output=calm", COMMON, NULL);
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     assert_int_equal(run.code, 0);
     outcome_free(&run);
@@ -385,6 +527,7 @@ static void test_killed_at_any_moment(void **state)
         (void)snprintf(resume, sizeof resume, "--resume=%s", folder);
         /* Spread over the whole of it, at odd places. */
         sweep_and_kill(folder, (whole_ms * i + whole_ms * ((i * 37) % 101) / 101) / KILLS);
+        assert_caps_come_back();
         size_t done = note_done(folder, written);
         kept += done;
         none += done == 0;
@@ -399,6 +542,7 @@ static void test_killed_at_any_moment(void **state)
         }
         assert_int_equal(run.code, 0);
         outcome_free(&run);
+        assert_true(limit_is(LIMIT_THERE));
         assert_complete(folder, written);
         json_t *points = skeleton(folder);
         assert_true(json_equal(points, calm));
@@ -414,6 +558,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_points_and_sweep_json),
+        cmocka_unit_test(test_caps_are_held_and_put_back),
+        cmocka_unit_test(test_energy_of_a_replayed_curve),
         cmocka_unit_test(test_json_alone_on_standard_output),
         cmocka_unit_test(test_a_complete_sweep_is_shown_again),
         cmocka_unit_test(test_another_sweep_is_refused),

@@ -48,6 +48,7 @@ static inline void make_sweep(struct vt_sweep *sweep, uint32_t n_batches, const 
     add_axis(sweep, "engine", 1, NULL, engine);
     if (n_caps > 0) {
         add_axis(sweep, "cap", n_caps, caps, NULL);
+        (void)snprintf(sweep->axes[2].unit, sizeof sweep->axes[2].unit, "W");
     }
     if (n_lanes > 0) {
         add_axis(sweep, "lanes", n_lanes, lanes, NULL);

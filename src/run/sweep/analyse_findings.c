@@ -237,6 +237,7 @@ static void state_efficiency(struct vt_sweep *sweep, const struct line *line)
 {
     static const char name[] = "efficiency_over_cap";
     const struct vt_sweep_setting *settings = sweep->analysis.settings;
+    const char *unit = sweep->axes[line->axis].unit;
     struct vt_sweep_statement *statement;
     uint32_t best = line->n, last = line->n;
     char cap[32], most[32], ratio[32], rate[32], watts[32];
@@ -263,20 +264,21 @@ static void state_efficiency(struct vt_sweep *sweep, const struct line *line)
         best == last ? VT_SWEEP_HOLDS_NOT
         : shown      ? VT_SWEEP_HOLDS
                      : VT_SWEEP_UNDECIDED,
-        best == last ? "The best efficiency is at the highest cap, %s W: %s samples/s/W"
-        : shown      ? "The best efficiency lies below the highest cap: at %s W, %s samples/s/W"
-                : "The best efficiency was measured at %s W, %s samples/s/W, but that it is better "
-                  "than "
-                  "at the highest cap is not shown",
-        vt_number_text(line->at[best], cap, sizeof cap),
+        best == last ? "The best efficiency is at the highest cap, %s %s: %s samples/s/W"
+        : shown
+            ? "The best efficiency lies below the highest cap: at %s %s, %s samples/s/W"
+            : "The best efficiency was measured at %s %s, %s samples/s/W, but that it is better "
+              "than "
+              "at the highest cap is not shown",
+        vt_number_text(line->at[best], cap, sizeof cap), unit,
         vt_number_text(settings[line->setting[best]].efficiency.value, most, sizeof most));
     if (statement == NULL) {
         return;
     }
     if (best != last) {
-        vt_sweep_add_text(statement, ", %s times that at %s W",
+        vt_sweep_add_text(statement, ", %s times that at %s %s",
                           vt_number_text(gain.value, ratio, sizeof ratio),
-                          vt_number_text(line->at[last], cap, sizeof cap));
+                          vt_number_text(line->at[last], cap, sizeof cap), unit);
         add_interval(statement, &gain);
         vt_sweep_add_text(statement,
                           "; it costs %s %% of the throughput and saves %s %% of the power",
@@ -295,71 +297,121 @@ static void state_efficiency(struct vt_sweep *sweep, const struct line *line)
 
 /* --- latency and energy over batch ----------------------------------------------------------- */
 
+/* The exponent of latency over batch from the knee on: one of each repeat, and their mean. */
+static struct vt_sweep_estimate growth_of(const struct line *line, uint32_t knee)
+{
+    const struct vt_sweep *sweep = line->sweep;
+    double x[VT_SWEEP_VALUES_MAX], y[VT_SWEEP_VALUES_MAX], exponents[VT_SWEEP_REPEATS_MAX];
+    uint32_t n = line->n - knee;
+
+    for (uint32_t r = 0; r < sweep->repeats; r++) {
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t setting = line->setting[knee + i];
+            const struct vt_sweep_point *point = &sweep->points[r * sweep->n_settings + setting];
+            bool p99 = sweep->analysis.settings[setting].latency_is_p99;
+            x[i] = line->at[knee + i];
+            y[i] = point->state != VT_SWEEP_DONE ? (double)NAN
+                   : p99                         ? point->measured.p99_ns
+                                                 : point->measured.mean_ns;
+        }
+        exponents[r] = vt_sweep_exponent(x, y, n);
+    }
+    return vt_sweep_mean(exponents, sweep->repeats, 0);
+}
+
 static enum vt_sweep_holds state_growth(struct vt_sweep_statement *statement,
                                         const struct line *line, uint32_t knee)
 {
-    double x[VT_SWEEP_VALUES_MAX], y[VT_SWEEP_VALUES_MAX];
     const struct vt_sweep_setting *settings = line->sweep->analysis.settings;
     const struct vt_sweep_setting *from = &settings[line->setting[knee]];
     const struct vt_sweep_setting *to = &settings[line->setting[line->n - 1]];
-    uint32_t n = line->n - knee;
+    struct vt_sweep_estimate growth = growth_of(line, knee);
     char a[32], b[32], number[32];
 
-    for (uint32_t i = 0; i < n; i++) {
-        x[i] = line->at[knee + i];
-        y[i] = settings[line->setting[knee + i]].latency.value;
-    }
-    double exponent = vt_sweep_exponent(x, y, n);
-    vt_sweep_add_figure(statement, "latency_exponent", exponent);
-    if (!isfinite(exponent)) {
+    vt_sweep_add_figure(statement, "latency_exponent", growth.value);
+    vt_sweep_add_figure(statement, "latency_exponent_low", growth.low);
+    vt_sweep_add_figure(statement, "latency_exponent_high", growth.high);
+    if (growth.n == 0) {
         vt_sweep_add_text(statement, "How latency grows past the knee was not measured: %s",
-                          n < 2 ? "no larger batch was (--batch)" : "points have no latency");
+                          line->n - knee < 2 ? "no larger batch was (--batch)"
+                                             : "points have no latency");
         return VT_SWEEP_UNDECIDED;
     }
-    bool linear = exponent >= LINEAR_LEAST && exponent <= LINEAR_MOST;
+    bool linear = growth.value >= LINEAR_LEAST && growth.value <= LINEAR_MOST;
+    bool open = !linear && growth.low <= LINEAR_MOST && growth.high >= LINEAR_LEAST;
     vt_sweep_add_text(statement,
                       "Past the knee latency grows %s: %s (%s) at batch %.0f, %s at batch %.0f, as "
                       "batch to the power %s",
-                      linear ? "in proportion to the batch" : "otherwise than the batch",
+                      linear ? "in proportion to the batch"
+                      : open ? "in a way that noise hides"
+                             : "otherwise than the batch",
                       vt_sweep_time_text(from->latency.value, a, sizeof a),
-                      vt_sweep_latency_text(from), x[0],
-                      vt_sweep_time_text(to->latency.value, b, sizeof b), x[n - 1],
-                      vt_number_text(exponent, number, sizeof number));
-    return linear ? VT_SWEEP_HOLDS : VT_SWEEP_HOLDS_NOT;
+                      vt_sweep_latency_text(from), line->at[knee],
+                      vt_sweep_time_text(to->latency.value, b, sizeof b), line->at[line->n - 1],
+                      vt_number_text(growth.value, number, sizeof number));
+    add_interval(statement, &growth);
+    return linear ? VT_SWEEP_HOLDS : open ? VT_SWEEP_UNDECIDED : VT_SWEEP_HOLDS_NOT;
+}
+
+/* How the energy of a sample goes on past the knee. */
+static enum vt_sweep_holds judge_rest(const struct vt_sweep_estimate *rest)
+{
+    if (rest->value <= 1 + FLAT) {
+        return VT_SWEEP_HOLDS;
+    }
+    return rest->low <= 1 + FLAT ? VT_SWEEP_UNDECIDED : VT_SWEEP_HOLDS_NOT;
+}
+
+static enum vt_sweep_holds judge_fall(const struct vt_sweep_estimate *fall, uint32_t knee)
+{
+    if (knee == 0) {
+        return VT_SWEEP_HOLDS_NOT;
+    }
+    if (!isfinite(fall->low)) {
+        return fall->value < 1 ? VT_SWEEP_HOLDS : VT_SWEEP_HOLDS_NOT;
+    }
+    return fall->high < 1  ? VT_SWEEP_HOLDS
+           : fall->low > 1 ? VT_SWEEP_HOLDS_NOT
+                           : VT_SWEEP_UNDECIDED;
+}
+
+/* Both hold, or one does not. */
+static enum vt_sweep_holds both(enum vt_sweep_holds a, enum vt_sweep_holds b)
+{
+    if (a == VT_SWEEP_HOLDS_NOT || b == VT_SWEEP_HOLDS_NOT) {
+        return VT_SWEEP_HOLDS_NOT;
+    }
+    return a == VT_SWEEP_HOLDS ? b : a;
 }
 
 static enum vt_sweep_holds state_fall(struct vt_sweep_statement *statement, const struct line *line,
                                       uint32_t knee)
 {
-    uint32_t last = line->n - 1;
-    struct vt_sweep_estimate fall = compare(line, knee, 0, VT_SWEEP_JOULES);
-    struct vt_sweep_estimate rest = compare(line, last, knee, VT_SWEEP_JOULES);
-    char a[32], b[32], c[32];
+    static const char *const falls[] = {"is not shown to fall", "falls", "does not fall"};
+    static const char *const rests[] = {"is not shown to be flat", "is flat or falls", "rises"};
     const struct vt_sweep_setting *settings = line->sweep->analysis.settings;
+    struct vt_sweep_estimate fall = compare(line, knee, 0, VT_SWEEP_JOULES);
+    struct vt_sweep_estimate rest = compare(line, line->n - 1, knee, VT_SWEEP_JOULES);
+    char a[32], b[32], c[32];
 
     if (fall.n == 0 || rest.n == 0) {
         vt_sweep_add_text(statement, "; energy was not measured");
         return VT_SWEEP_UNDECIDED;
     }
+    enum vt_sweep_holds falling = judge_fall(&fall, knee), resting = judge_rest(&rest);
     vt_sweep_add_figure(statement, "energy_fall_ratio", fall.value);
     vt_sweep_add_figure(statement, "energy_fall_ratio_low", fall.low);
     vt_sweep_add_figure(statement, "energy_fall_ratio_high", fall.high);
     vt_sweep_add_figure(statement, "energy_past_knee_ratio", rest.value);
-    bool flat = fabs(rest.value - 1) <= FLAT || rest.value < 1;
-    bool falls = knee > 0 && (isfinite(fall.high) ? fall.high < 1 : fall.value < 1);
-    bool rises = knee == 0 || (isfinite(fall.low) ? fall.low > 1 : fall.value >= 1);
-    vt_sweep_add_text(statement, "; energy of a sample %s up to the knee, from %s to %s J",
-                      falls   ? "falls"
-                      : rises ? "does not fall"
-                              : "is not shown to fall",
-                      vt_number_text(settings[line->setting[0]].joules.value, a, sizeof a),
-                      vt_number_text(settings[line->setting[knee]].joules.value, b, sizeof b));
+    vt_sweep_add_text(
+        statement, "; energy of a sample %s up to the knee, from %s to %s J, %s times",
+        falls[falling], vt_number_text(settings[line->setting[0]].joules.value, a, sizeof a),
+        vt_number_text(settings[line->setting[knee]].joules.value, b, sizeof b),
+        vt_number_text(fall.value, c, sizeof c));
     add_interval(statement, &fall);
-    vt_sweep_add_text(statement, ", and %s past it (%s times)", flat ? "is flat" : "rises",
+    vt_sweep_add_text(statement, ", and %s past it, %s times", rests[resting],
                       vt_number_text(rest.value, c, sizeof c));
-    return falls && flat    ? VT_SWEEP_HOLDS
-           : rises || !flat ? VT_SWEEP_HOLDS_NOT
-                            : VT_SWEEP_UNDECIDED;
+    return both(falling, resting);
 }
 
 static void state_latency(struct vt_sweep *sweep, const struct line *line)
@@ -374,11 +426,7 @@ static void state_latency(struct vt_sweep *sweep, const struct line *line)
     vt_sweep_add_figure(statement, "batch_knee", line->at[knee]);
     enum vt_sweep_holds growth = state_growth(statement, line, knee);
     enum vt_sweep_holds fall = state_fall(statement, line, knee);
-    if (growth == VT_SWEEP_HOLDS_NOT || fall == VT_SWEEP_HOLDS_NOT) {
-        statement->holds = VT_SWEEP_HOLDS_NOT;
-    } else if (growth == VT_SWEEP_HOLDS && fall == VT_SWEEP_HOLDS) {
-        statement->holds = VT_SWEEP_HOLDS;
-    }
+    statement->holds = both(growth, fall);
     add_place(statement, line);
 }
 
@@ -392,6 +440,18 @@ static bool has_energy(const struct vt_sweep *sweep)
         }
     }
     return false;
+}
+
+/* A meter that reads a file or nothing: its joules are not this machine's. */
+static const char *stand_in(const struct vt_sweep *sweep)
+{
+    for (uint32_t i = 0; i < sweep->n_points; i++) {
+        const char *meter = sweep->points[i].measured.meter;
+        if (strcmp(meter, "replay") == 0 || strcmp(meter, "null") == 0) {
+            return meter;
+        }
+    }
+    return NULL;
 }
 
 static const char *energy_reason(const struct vt_sweep *sweep)
@@ -474,6 +534,13 @@ void vt_sweep_find(struct vt_sweep *sweep)
     if (!has_energy(sweep)) {
         (void)vt_sweep_state(analysis, "energy", VT_SWEEP_UNDECIDED, "Energy: %s",
                              energy_reason(sweep));
+    }
+    if (stand_in(sweep) != NULL) {
+        (void)vt_sweep_state(
+            analysis, "energy", VT_SWEEP_UNDECIDED,
+            "Energy comes from the meter %s: it is not this machine's, and what "
+            "is said of it here shows how a sweep works, not what the machine takes",
+            stand_in(sweep));
     }
     if (sweep->repeats == 1) {
         (void)vt_sweep_state(analysis, "intervals", VT_SWEEP_UNDECIDED,

@@ -16,6 +16,7 @@
 #include "run/model_source.h"
 #include "run/save.h"
 #include "run/sweep/analyse.h"
+#include "run/sweep/sweep_cap.h"
 #include "run/sweep/sweep_command.h"
 #include "run/sweep/sweep_cool.h"
 #include "run/sweep/sweep_knee.h"
@@ -32,6 +33,7 @@ struct sweep_run {
     uint32_t *order; /* point by position */
     uint32_t done_before;
     struct vt_sweep_cool cool;
+    struct vt_sweep_cap cap;
     struct vt_sweep_place place;
     const struct vt_sweep_events *events;
 };
@@ -259,6 +261,43 @@ static bool leave_out(struct sweep_run *run, struct vt_sweep_point *point)
     return true;
 }
 
+/* Caps are held from before the first point on; what nobody asked for is not touched. */
+static enum vt_status hold_caps(struct sweep_run *run, struct vt_error *err)
+{
+    const struct vt_sweep_events *events = run->events;
+    char note[300] = "";
+
+    if (vt_sweep_find_axis(&run->sweep, "cap") == run->sweep.n_axes || first_pending(run) == NULL) {
+        return VT_OK;
+    }
+    const struct vt_meter_places *places = &run->job.job.places;
+    enum vt_status status =
+        vt_sweep_cap_open(&run->cap, places->sysfs, places->nvml, err, note, sizeof note);
+    if (status == VT_OK && note[0] != '\0' && events->warning != NULL) {
+        events->warning(events->ctx, note);
+    }
+    return status;
+}
+
+/* A cap that cannot be set here at all ends a sweep that has nothing yet; later it is one point
+ * that failed. *ret_set tells whether to go on with the point. */
+static enum vt_status set_cap(struct sweep_run *run, struct vt_sweep_point *point,
+                              struct vt_error *err, bool *ret_set)
+{
+    struct vt_error why = VT_ERROR_INIT;
+
+    enum vt_status status =
+        vt_sweep_cap_set(&run->cap, &run->sweep, point, &why, &point->enforced_cap);
+    *ret_set = status == VT_OK;
+    if (status == VT_OK) {
+        return VT_OK;
+    }
+    point->state = VT_SWEEP_FAILED;
+    (void)snprintf(point->reason, sizeof point->reason, "cap: %.240s", why.text);
+    bool hopeless = status != VT_ERR_ENGINE && count(&run->sweep, VT_SWEEP_DONE) == 0;
+    return hopeless ? vt_error_set(err, VT_ERR_USAGE, "--cap: %s", why.text) : VT_OK;
+}
+
 static enum vt_status measure_point(struct sweep_run *run, struct vt_sweep_point *point,
                                     struct vt_error *err)
 {
@@ -271,7 +310,12 @@ static enum vt_status measure_point(struct sweep_run *run, struct vt_sweep_point
     if (events->point_begin != NULL) {
         events->point_begin(events->ctx, &run->sweep, point);
     }
-    enum vt_status status = vt_sweep_point_run(&run->sweep, point, &run->place, err);
+    bool set;
+    enum vt_status status = set_cap(run, point, err, &set);
+    if (!set) {
+        return status;
+    }
+    status = vt_sweep_point_run(&run->sweep, point, &run->place, err);
     if (status == VT_ERR_USAGE && count(&run->sweep, VT_SWEEP_DONE) > 0) {
         err->status = VT_OK; /* wrong for this point alone: it has failed */
         status = VT_OK;
@@ -282,8 +326,11 @@ static enum vt_status measure_point(struct sweep_run *run, struct vt_sweep_point
 static enum vt_status measure_all(struct sweep_run *run, struct vt_error *err)
 {
     const struct vt_sweep_events *events = run->events;
-    enum vt_status status = warm_up(run, err);
+    enum vt_status status = hold_caps(run, err);
 
+    if (status == VT_OK) {
+        status = warm_up(run, err);
+    }
     for (uint32_t i = 0; i < run->sweep.n_points && status == VT_OK; i++) {
         struct vt_sweep_point *point = point_at(run, i);
         if (point->state != VT_SWEEP_PENDING) {
@@ -395,6 +442,23 @@ static enum vt_status prepare(struct sweep_run *run, struct vt_options *options,
     return write_state(run, err);
 }
 
+/* Whatever came: first of all the caps go back, then what there is is written. */
+static enum vt_status finish(struct sweep_run *run, enum vt_status status, struct vt_error *err)
+{
+    const struct vt_sweep_events *events = run->events;
+    struct vt_error back = VT_ERROR_INIT;
+
+    if (vt_sweep_cap_release(&run->cap, &run->sweep, &back) != VT_OK && events->warning != NULL) {
+        events->warning(events->ctx, back.text);
+    }
+    run->sweep.partial = status != VT_OK;
+    if (status == VT_OK || status == VT_ERR_INTERRUPTED) {
+        err->status = VT_OK; /* an interruption is in the sweep */
+        status = write_state(run, err);
+    }
+    return status;
+}
+
 enum vt_status vt_sweep(struct vt_options *options, const char *model, const char *program,
                         const atomic_bool *stop, const struct vt_sweep_events *events,
                         struct vt_error *err, struct vt_sweep **ret_sweep, const char **ret_folder)
@@ -414,16 +478,8 @@ enum vt_status vt_sweep(struct vt_options *options, const char *model, const cha
         vt_sweep_free(&run->sweep);
         return vt_error_set(err, status, "%s", failure.text);
     }
-    status = measure_all(run, &failure);
-    run->sweep.partial = status != VT_OK;
-    bool usage = status == VT_ERR_USAGE;
-    if (status == VT_ERR_INTERRUPTED) {
-        status = VT_OK; /* it is in the sweep */
-    }
-    if (status == VT_OK) {
-        status = write_state(run, &failure);
-    }
-    if (usage) {
+    status = finish(run, measure_all(run, &failure), &failure);
+    if (status != VT_OK && count(&run->sweep, VT_SWEEP_DONE) == 0) {
         discard(run);
         vt_sweep_free(&run->sweep);
         return vt_error_set(err, status, "%s", failure.text);
@@ -443,6 +499,7 @@ void vt_sweep_free(struct vt_sweep *sweep)
     if (run->lock >= 0) {
         (void)close(run->lock);
     }
+    vt_sweep_cap_close(&run->cap);
     vt_sweep_cool_release(&run->cool);
     vt_sweep_release(&run->sweep);
     vt_free(run->order);

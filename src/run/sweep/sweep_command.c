@@ -196,7 +196,7 @@ static const char *lacking(const struct vt_sweep *a, const struct vt_sweep *b)
 
 static bool same_axis(const struct vt_sweep_axis *a, const struct vt_sweep_axis *b)
 {
-    bool same = a->kind == b->kind && a->n == b->n;
+    bool same = a->kind == b->kind && a->n == b->n && strcmp(a->unit, b->unit) == 0;
 
     for (uint32_t i = 0; same && i < a->n; i++) {
         same = a->kind->is_number ? a->numbers[i] == b->numbers[i]
@@ -256,6 +256,9 @@ enum vt_status vt_sweep_same(const struct vt_sweep *recorded, const struct vt_sw
     enum vt_status status = same_axes(recorded, wanted, err);
     if (status != VT_OK) {
         return status;
+    }
+    if (strcmp(recorded->cap_kind, wanted->cap_kind) != 0) {
+        return differs(err, "the caps", recorded->cap_kind, wanted->cap_kind);
     }
     if (recorded->repeats != wanted->repeats) {
         char there[16], here[16];

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/number_list.h"
 #include "base/quote.h"
+#include "power/cap.h"
 #include "run/job_part.h"
 
 #define FIELD(name) offsetof(struct vt_sweep_job, name)
@@ -20,6 +21,10 @@ static const struct vt_option own_options[] = {
      "independent streams of execution (default: the engine's best)"},
     {"threads", 't', VT_OPTION_TEXT, FIELD(threads), "Axes", "LIST", 0, 0, NULL, NULL,
      "CPU threads for the whole engine (default: every usable CPU)"},
+    {"cap", 0, VT_OPTION_TEXT, FIELD(caps), "Axes", "[KIND=]LIST", 0, 0, NULL, NULL,
+     "limits of power or clocks that are held while a point runs and put back in the end: "
+     "200,300..700 (watts), rapl=60..120:20, cpufreq=1200000,2400000 (kHz); `vatio caps` says what "
+     "works here (default: none is touched)"},
     {"engine", 'e', VT_OPTION_TEXT, FIELD(engines), "Axes", "E[,E]", 0, 0, NULL, "native",
      "engines that `vatio list` names, or paths of engine modules"},
     {"scenario", 's', VT_OPTION_TEXT, FIELD(scenarios), "Axes", "NAME[,NAME]", 0, 0, NULL,
@@ -119,19 +124,47 @@ enum vt_status vt_sweep_parse_celsius(const char *text, struct vt_error *err, do
 
 /* --- axes ------------------------------------------------------------------------------------ */
 
-static enum vt_status number_axis(const char *text, double maximum, struct vt_error *err,
-                                  struct vt_sweep_axis *axis)
+static enum vt_status number_axis(const char *text, const struct vt_number_limits *limits,
+                                  struct vt_error *err, struct vt_sweep_axis *axis)
 {
-    const struct vt_number_limits limits = {1, maximum, true, VT_SWEEP_VALUES_MAX};
     struct vt_number_list list;
 
-    enum vt_status status = vt_number_list_parse(text, &limits, err, &list);
+    enum vt_status status = vt_number_list_parse(text, limits, err, &list);
     if (status != VT_OK) {
         vt_error_prefix(err, "--%s", axis->kind->name);
         return status;
     }
     axis->numbers = list.items;
     axis->n = (uint32_t)list.count;
+    return VT_OK;
+}
+
+/* "rapl/package-0=60..120": the kind stands before the values. */
+static enum vt_status cap_axis(const char *text, struct vt_error *err, struct vt_sweep *sweep,
+                               struct vt_sweep_axis *axis)
+{
+    const struct vt_number_limits limits = {0, 1e9, false, VT_SWEEP_VALUES_MAX};
+    const char *equals = strchr(text, '=');
+    size_t length = equals != NULL ? (size_t)(equals - text) : 0;
+    struct vt_cap_wish wish;
+    char first[128], number[40];
+
+    if (length >= sizeof sweep->cap_kind) {
+        return vt_error_set(err, VT_ERR_USAGE, "--cap %s: no kind is so long", vt_plain(text).text);
+    }
+    (void)snprintf(sweep->cap_kind, sizeof sweep->cap_kind, "%.*s", (int)length, text);
+    enum vt_status status = number_axis(equals != NULL ? equals + 1 : text, &limits, err, axis);
+    if (status != VT_OK) {
+        return status;
+    }
+    vt_format_real(axis->numbers[0], number, sizeof number);
+    (void)snprintf(first, sizeof first, "%s%s%s", sweep->cap_kind, length > 0 ? "=" : "", number);
+    status = vt_cap_wish_parse(first, err, &wish);
+    if (status != VT_OK) {
+        vt_error_prefix(err, "--cap");
+        return status;
+    }
+    (void)snprintf(axis->unit, sizeof axis->unit, "%s", wish.kind != NULL ? wish.kind->unit : "W");
     return VT_OK;
 }
 
@@ -200,6 +233,7 @@ static const char *axis_text(const struct vt_sweep_job *job, const char *name)
            : strcmp(name, "batch") == 0   ? job->batches
            : strcmp(name, "lanes") == 0   ? job->lanes
            : strcmp(name, "threads") == 0 ? job->threads
+           : strcmp(name, "cap") == 0     ? job->caps
                                           : NULL;
 }
 
@@ -218,10 +252,14 @@ enum vt_status vt_sweep_make_axes(const struct vt_sweep_job *job, struct vt_erro
         axis->kind = kind;
         if (strcmp(kind->name, "scenario") == 0) {
             status = scenario_axis(text, err, axis);
+        } else if (strcmp(kind->name, "cap") == 0) {
+            status = cap_axis(text, err, sweep, axis);
         } else if (!kind->is_number) {
             status = engine_axis(text, err, axis);
         } else {
-            status = number_axis(text, strcmp(kind->name, "batch") == 0 ? 65536 : 1024, err, axis);
+            const struct vt_number_limits limits = {
+                1, strcmp(kind->name, "batch") == 0 ? 65536 : 1024, true, VT_SWEEP_VALUES_MAX};
+            status = number_axis(text, &limits, err, axis);
         }
     }
     return status;

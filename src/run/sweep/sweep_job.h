@@ -12,7 +12,7 @@
 struct vt_sweep_job {
     struct vt_job job; /* stands first: run's options write into it */
     /* the axes; NULL: none */
-    const char *scenarios, *engines, *batches, *lanes, *threads;
+    const char *scenarios, *engines, *batches, *lanes, *threads, *caps;
     int order; /* enum vt_sweep_order */
     int64_t order_seed;
     int64_t repeats;

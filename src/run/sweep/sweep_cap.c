@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/sweep/sweep_cap.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+
+enum vt_status vt_sweep_cap_open(struct vt_sweep_cap *cap, const char *sysfs, const char *nvml,
+                                 struct vt_error *err, char *ret_note, size_t size)
+{
+    char whole[PATH_MAX];
+
+    if (sysfs != NULL) {
+        cap->sysfs = vt_strdup(realpath(sysfs, whole) != NULL ? whole : sysfs);
+        if (cap->sysfs == NULL) {
+            return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
+        }
+    }
+    cap->places = (struct vt_cap_places){.sysfs = cap->sysfs, .nvml_library = nvml};
+    enum vt_status status = vt_cap_hold_new(&cap->places, err, &cap->hold);
+
+    if (status != VT_OK) {
+        vt_error_prefix(err, "--cap");
+        return status;
+    }
+    (void)snprintf(ret_note, size, "%s", vt_cap_hold_note(cap->hold));
+    return VT_OK;
+}
+
+enum vt_status vt_sweep_cap_set(struct vt_sweep_cap *cap, const struct vt_sweep *sweep,
+                                const struct vt_sweep_point *point, struct vt_error *err,
+                                double *ret_enforced)
+{
+    uint32_t axis = vt_sweep_find_axis(sweep, "cap");
+    char number[40], wish[128];
+    double enforced;
+
+    if (axis == sweep->n_axes || cap->hold == NULL) {
+        *ret_enforced = (double)NAN;
+        return VT_OK;
+    }
+    vt_format_real(sweep->axes[axis].numbers[vt_sweep_value(sweep, point->setting, axis)], number,
+                   sizeof number);
+    (void)snprintf(wish, sizeof wish, "%s%s%s", sweep->cap_kind,
+                   sweep->cap_kind[0] != '\0' ? "=" : "", number);
+    enum vt_status status = vt_cap_hold_ask(cap->hold, wish, err, &enforced);
+    if (status != VT_OK) {
+        return status;
+    }
+    *ret_enforced = enforced;
+    return VT_OK;
+}
+
+enum vt_status vt_sweep_cap_release(struct vt_sweep_cap *cap, struct vt_sweep *sweep,
+                                    struct vt_error *err)
+{
+    uint32_t n, restored = 0;
+    size_t used;
+
+    if (cap->hold == NULL) {
+        return VT_OK;
+    }
+    enum vt_status status = vt_cap_hold_release(cap->hold, err);
+    const struct vt_cap_held *held = vt_cap_hold_list(cap->hold, &n);
+    if (n == 0) {
+        return status;
+    }
+    used = (size_t)snprintf(sweep->caps, sizeof sweep->caps, "%s:", held[0].kind->name);
+    for (uint32_t i = 0; i < n; i++) {
+        char previous[40] = "what it was";
+        restored += held[i].restored;
+        if (isfinite(held[i].previous)) {
+            vt_format_real(held[i].previous, previous, sizeof previous);
+        }
+        if (used < sizeof sweep->caps) {
+            used += (size_t)snprintf(sweep->caps + used, sizeof sweep->caps - used,
+                                     "%s %s %s to %s%s%s", i > 0 ? ";" : "", held[i].domain,
+                                     held[i].restored ? "back" : "NOT back", previous,
+                                     isfinite(held[i].previous) ? " " : "",
+                                     isfinite(held[i].previous) ? held[i].kind->unit : "");
+        }
+    }
+    return status;
+}
+
+void vt_sweep_cap_close(struct vt_sweep_cap *cap)
+{
+    vt_cap_hold_free(cap->hold);
+    vt_free(cap->sysfs);
+    memset(cap, 0, sizeof *cap);
+}
