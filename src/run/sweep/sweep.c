@@ -270,9 +270,8 @@ static enum vt_status hold_caps(struct sweep_run *run, struct vt_error *err)
     if (vt_sweep_find_axis(&run->sweep, "cap") == run->sweep.n_axes || first_pending(run) == NULL) {
         return VT_OK;
     }
-    const struct vt_meter_places *places = &run->job.job.places;
     enum vt_status status =
-        vt_sweep_cap_open(&run->cap, places->sysfs, places->nvml, err, note, sizeof note);
+        vt_sweep_cap_open(&run->cap, &run->job.job.places, err, note, sizeof note);
     if (status == VT_OK && note[0] != '\0' && events->warning != NULL) {
         events->warning(events->ctx, note);
     }

@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/sweep/sweep_cap.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/options.h"
+#include "run/caps/caps.h"
 
-enum vt_status vt_sweep_cap_open(struct vt_sweep_cap *cap, const char *sysfs, const char *nvml,
+enum vt_status vt_sweep_cap_open(struct vt_sweep_cap *cap, const struct vt_meter_places *places,
                                  struct vt_error *err, char *ret_note, size_t size)
 {
-    char whole[PATH_MAX];
-
-    if (sysfs != NULL) {
-        cap->sysfs = vt_strdup(realpath(sysfs, whole) != NULL ? whole : sysfs);
-        if (cap->sysfs == NULL) {
-            return vt_error_set(err, VT_ERR_MEMORY, "out of memory");
-        }
-    }
-    cap->places = (struct vt_cap_places){.sysfs = cap->sysfs, .nvml_library = nvml};
+    /* A mode that restarts the machine ends a sweep: it is not for one. */
+    cap->places = vt_run_cap_places(places, false);
     enum vt_status status = vt_cap_hold_new(&cap->places, err, &cap->hold);
 
     if (status != VT_OK) {
@@ -91,6 +82,5 @@ enum vt_status vt_sweep_cap_release(struct vt_sweep_cap *cap, struct vt_sweep *s
 void vt_sweep_cap_close(struct vt_sweep_cap *cap)
 {
     vt_cap_hold_free(cap->hold);
-    vt_free(cap->sysfs);
-    memset(cap, 0, sizeof *cap);
+    cap->hold = NULL;
 }

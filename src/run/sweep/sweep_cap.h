@@ -8,17 +8,16 @@
 
 #include "power/cap.h"
 #include "result/sweep.h"
+#include "run/energy/places.h"
 
 struct vt_sweep_cap {
-    struct vt_cap_places places; /* filled in here */
-    char *sysfs;                 /* whole: the guardian has a working folder of its own */
-    struct vt_cap_hold *hold;    /* NULL: the sweep has no caps */
+    struct vt_cap_places places;
+    struct vt_cap_hold *hold; /* NULL: the sweep has no caps */
 };
 
-/* Takes the machine's caps. `sysfs` and `nvml` are where they are looked for; NULL: the machine's
- * own places. `ret_note`, of `size` bytes, says what a dead process had left and is put back now;
- * "". */
-enum vt_status vt_sweep_cap_open(struct vt_sweep_cap *cap, const char *sysfs, const char *nvml,
+/* Takes the machine's caps. The places live until close. `ret_note`, of `size` bytes, says what a
+ * dead process had left and is put back now; "". */
+enum vt_status vt_sweep_cap_open(struct vt_sweep_cap *cap, const struct vt_meter_places *places,
                                  struct vt_error *err, char *ret_note, size_t size) VT_NODISCARD;
 /* Sets the cap of a point: VT_OK only when the hardware keeps to it. Nothing without an axis. */
 enum vt_status vt_sweep_cap_set(struct vt_sweep_cap *cap, const struct vt_sweep *sweep,

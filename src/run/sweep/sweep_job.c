@@ -68,8 +68,9 @@ static const struct vt_option own_options[] = {
 #define N_OWN (sizeof own_options / sizeof own_options[0])
 
 /* What run has and a sweep sets itself, or has in another form. */
-static const char *const left_out[] = {"batch", "lanes", "threads", "engine", "scenario",    "mode",
-                                       "test",  "cap",   "output",  "model",  "max-latency", NULL};
+static const char *const left_out[] = {
+    "batch", "lanes",        "threads", "engine", "scenario",    "mode", "test",
+    "cap",   "allow-reboot", "output",  "model",  "max-latency", NULL};
 
 /* These change how a sweep goes about it, not what its points are. */
 static const char *const free_options[] = {"output",      "resume",  "retry-failed", "json",
