@@ -91,8 +91,10 @@ static enum vt_status add_doubling(struct builder *builder, double first, double
         return vt_error_set(builder->err, VT_ERR_USAGE,
                             "a range that doubles begins above 0; give steps, as in 0..8:2");
     }
-    for (double value = first; value < last && status == VT_OK; value *= 2) {
+    double value = first;
+    while (value < last && status == VT_OK) {
         status = add(builder, value);
+        value *= 2;
     }
     return status == VT_OK ? add(builder, last) : status;
 }

@@ -37,7 +37,8 @@ static const struct vt_verb verbs[] = {
     {"compare", "MODEL --engine E --engine E [options]", "measure engines on one model in turns",
      "They get the same samples and take turns, A B B A; outputs are checked against the first's.",
      vt_compare_options, vt_verb_compare},
-    {"sweep", "MODEL [options]", "measure a model over batch, lanes, engines and scenarios",
+    {"sweep", "MODEL [options]",
+     "measure a model over batch, lanes, engines, scenarios and power caps",
      "Every point is a `vatio run` in a process and a folder of its own; sweep.json beside them "
      "says "
      "what\nfollows. A sweep that was interrupted goes on where it was: vatio sweep --resume DIR.\n"

@@ -77,7 +77,7 @@ enum vt_status vt_sweep_make_points(struct vt_sweep *sweep, struct vt_error *err
     for (uint32_t i = 0; i < sweep->n_axes && settings <= VT_SWEEP_POINTS_MAX; i++) {
         settings *= sweep->axes[i].n;
     }
-    if (settings * sweep->repeats > VT_SWEEP_POINTS_MAX || settings * sweep->repeats == 0) {
+    if (settings == 0 || sweep->repeats == 0 || settings * sweep->repeats > VT_SWEEP_POINTS_MAX) {
         return vt_error_set(err, VT_ERR_USAGE,
                             "more than %d points: take fewer values or --repeats",
                             VT_SWEEP_POINTS_MAX);
@@ -89,13 +89,15 @@ enum vt_status vt_sweep_make_points(struct vt_sweep *sweep, struct vt_error *err
         sweep->n_points = 0;
         return vt_error_set(err, VT_ERR_MEMORY, "out of memory for the points");
     }
-    for (uint32_t i = 0; i < sweep->n_points; i++) {
-        struct vt_sweep_point *point = &sweep->points[i];
-        (void)snprintf(point->id, sizeof point->id, "p%04u", i + 1);
-        point->setting = i % sweep->n_settings;
-        point->repeat = i / sweep->n_settings;
-        point->position = i;
-        clear_measured(point);
+    struct vt_sweep_point *point = sweep->points;
+    for (uint32_t repeat = 0; repeat < sweep->repeats; repeat++) {
+        for (uint32_t setting = 0; setting < sweep->n_settings; setting++, point++) {
+            point->setting = setting;
+            point->repeat = repeat;
+            point->position = (uint32_t)(point - sweep->points);
+            (void)snprintf(point->id, sizeof point->id, "p%04u", point->position + 1);
+            clear_measured(point);
+        }
     }
     return VT_OK;
 }
@@ -113,7 +115,8 @@ static uint32_t stride_of(const struct vt_sweep *sweep, uint32_t axis)
 
 uint32_t vt_sweep_value(const struct vt_sweep *sweep, uint32_t setting, uint32_t axis)
 {
-    return setting / stride_of(sweep, axis) % sweep->axes[axis].n;
+    uint32_t stride = stride_of(sweep, axis), n = sweep->axes[axis].n;
+    return stride > 0 && n > 0 ? setting / stride % n : 0; /* an axis has a value at least */
 }
 
 uint32_t vt_sweep_find_axis(const struct vt_sweep *sweep, const char *name)

@@ -356,6 +356,59 @@ static void test_failed_points(void **state)
     outcome_free(&run);
 }
 
+/* A crash costs the points of that engine and no other. */
+static void test_an_engine_that_crashes(void **state)
+{
+    (void)state;
+    struct outcome run =
+        vatio("sweep", "digits", "--batch=1,2", "--engine=null," VT_TEST_CRASHING,
+              "--duration=20ms", "--warm-up=0s", "--meter=none", "--output=crashed", NULL);
+    assert_int_equal(run.code, 1);
+    assert_non_null(strstr(run.out, "its process was ended by signal 11"));
+    outcome_free(&run);
+    json_t *sweep = read_json("crashed", "sweep.json");
+    assert_non_null(sweep);
+    assert_int_equal(count_state(sweep, "done"), 2);
+    assert_int_equal(count_state(sweep, "failed"), 2);
+    json_decref(sweep);
+}
+
+/* A processor that stays at 81 degrees. */
+static void test_cooling_is_bounded(void **state)
+{
+    char command[256];
+    (void)state;
+
+    (void)snprintf(command, sizeof command, "mkdir -p %s", work_path("warm/class/hwmon/hwmon0"));
+    assert_int_equal(system(command), 0);
+    write_work_file("warm/class/hwmon/hwmon0/name", "coretemp\n", 9);
+    write_work_file("warm/class/hwmon/hwmon0/temp1_label", "Package id 0\n", 13);
+    write_work_file("warm/class/hwmon/hwmon0/temp1_input", "81000\n", 6);
+    struct outcome run = vatio("sweep", "digits", "--batch=1", "--cool-to=55C", "--cool-limit=50ms",
+                               "--sysfs=warm", "--output=warm_sweep", COMMON, NULL);
+    assert_int_equal(run.code, 0);
+    assert_non_null(strstr(run.err, "still 81.0"));
+    outcome_free(&run);
+    json_t *sweep = read_json("warm_sweep", "sweep.json");
+    assert_non_null(sweep);
+    assert_true(
+        json_number_value(json_object_get(json_array_get(json_object_get(sweep, "points"), 0),
+                                          "start_temperature_c")) == 81);
+    assert_non_null(strstr(text_of(sweep, "cooling"), "at most 55"));
+    json_decref(sweep);
+    /* Cool enough: nothing is waited for. */
+    run = vatio("sweep", "digits", "--batch=1", "--cool-to=90C", "--cool-limit=1h", "--sysfs=warm",
+                "--output=cool_sweep", COMMON, NULL);
+    assert_int_equal(run.code, 0);
+    assert_string_equal(run.err, "");
+    outcome_free(&run);
+    run = vatio("sweep", "digits", "--batch=1", "--cool-to=55C", "--cool-limit=1h", "--sysfs=none",
+                "--nvml-library=/none.so", "--output=blind", COMMON, NULL);
+    assert_int_equal(run.code, 0);
+    assert_non_null(strstr(run.err, "points do not wait"));
+    outcome_free(&run);
+}
+
 static void test_beyond_the_knee_points_are_left_out(void **state)
 {
     (void)state;
@@ -567,6 +620,8 @@ int main(void)
         cmocka_unit_test(test_a_spoilt_sweep_json_is_refused),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_failed_points),
+        cmocka_unit_test(test_an_engine_that_crashes),
+        cmocka_unit_test(test_cooling_is_bounded),
         cmocka_unit_test(test_beyond_the_knee_points_are_left_out),
         cmocka_unit_test(test_interrupted_and_gone_on_with),
         cmocka_unit_test(test_killed_at_any_moment),

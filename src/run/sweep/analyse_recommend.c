@@ -70,12 +70,13 @@ static struct choice choose(const struct vt_sweep *sweep, bool by_energy)
     return choice;
 }
 
-/* What the interval of its figure leaves open. */
-static bool is_alone(const struct vt_sweep *sweep, const struct choice *choice, uint32_t *ret_other)
+/* How many others are not shown to be worse: their intervals meet. The best of them comes out. */
+static uint32_t count_rivals(const struct vt_sweep *sweep, const struct choice *choice,
+                             uint32_t *ret_nearest)
 {
     const struct vt_sweep_setting *settings = sweep->analysis.settings;
     const struct vt_sweep_setting *best = &settings[choice->best];
-    uint32_t axis = vt_sweep_find_axis(sweep, "scenario");
+    uint32_t axis = vt_sweep_find_axis(sweep, "scenario"), n = 0;
 
     for (uint32_t i = 0; i < sweep->n_settings; i++) {
         const struct vt_sweep_setting *other = &settings[i];
@@ -85,11 +86,12 @@ static bool is_alone(const struct vt_sweep *sweep, const struct choice *choice, 
         }
         if (choice->by_energy ? other->joules.low < best->joules.high
                               : other->throughput.high > best->throughput.low) {
-            *ret_other = i;
-            return false;
+            if (n++ == 0 || is_better(other, &settings[*ret_nearest], choice->by_energy)) {
+                *ret_nearest = i;
+            }
         }
     }
-    return true;
+    return n;
 }
 
 static void describe(struct vt_sweep *sweep, const struct choice *choice)
@@ -97,7 +99,7 @@ static void describe(struct vt_sweep *sweep, const struct choice *choice)
     struct vt_sweep_analysis *analysis = &sweep->analysis;
     const struct vt_sweep_setting *best = &analysis->settings[choice->best];
     char setting[256], joules[64] = "", rate[32], latency[96] = "", a[32], other_text[256];
-    uint32_t other;
+    uint32_t other = 0;
 
     vt_sweep_setting_text(sweep, choice->best, sweep->n_axes, setting, sizeof setting);
     if (choice->by_energy) {
@@ -119,11 +121,13 @@ static void describe(struct vt_sweep *sweep, const struct choice *choice)
                    joules, vt_number_text(best->throughput.value, rate, sizeof rate), latency,
                    choice->keeping, limit,
                    choice->by_energy ? "least energy a sample" : "highest throughput");
-    if (!is_alone(sweep, choice, &other)) {
+    uint32_t rivals = count_rivals(sweep, choice, &other);
+    if (rivals > 0) {
         size_t used = strlen(analysis->recommended_text);
         vt_sweep_setting_text(sweep, other, sweep->n_axes, other_text, sizeof other_text);
         (void)snprintf(analysis->recommended_text + used, sizeof analysis->recommended_text - used,
-                       "; within its interval lies that of %s, too", other_text);
+                       "; %u other%s not shown to be worse, the best of them %s", rivals,
+                       rivals == 1 ? " is" : "s are", other_text);
     }
     analysis->has_recommended = true;
     analysis->recommended = choice->best;
