@@ -83,49 +83,93 @@ enum vt_status vt_records_write(const struct vt_load_report *report, const char 
     return vt_file_writer_commit(&writer, err);
 }
 
-/* Checks all of the file before a line of it is shown. */
-static enum vt_status check(const struct vt_file_map *map, const char *path, struct vt_error *err,
-                            uint64_t *ret_n)
+/* The header, and that there are as many records as it says. */
+static enum vt_status check_header(const uint8_t *bytes, size_t size, const char *name,
+                                   struct vt_error *err)
 {
-    if (map->size < HEADER_BYTES || memcmp(map->bytes, magic, sizeof magic - 1) != 0) {
+    if (size < HEADER_BYTES || memcmp(bytes, magic, sizeof magic - 1) != 0) {
         return vt_error_set(err, VT_ERR_FORMAT, "%s: not a records file (records.vtr of a run)",
-                            path);
+                            name);
     }
-    if (map->bytes[7] != magic[7]) {
+    if (bytes[7] != magic[7]) {
         return vt_error_set(err, VT_ERR_FORMAT,
-                            "%s: records of version %u, this vatio reads version %u", path,
-                            (unsigned)map->bytes[7], (unsigned)magic[7]);
+                            "%s: records of version %u, this vatio reads version %u", name,
+                            (unsigned)bytes[7], (unsigned)magic[7]);
     }
-    uint32_t scenario = get_u32(map->bytes + 8), mode = get_u32(map->bytes + 12);
+    uint32_t scenario = get_u32(bytes + 8), mode = get_u32(bytes + 12);
     if (scenario >= VT_SCENARIO_COUNT || mode > VT_ACCURACY) {
         return vt_error_set(err, VT_ERR_FORMAT,
                             "%s: scenario %" PRIu32 ", mode %" PRIu32
                             ": no such scenario or mode, the file is damaged",
-                            path, scenario, mode);
+                            name, scenario, mode);
     }
-    uint64_t n = get_u64(map->bytes + 16);
-    uint64_t room = (map->size - HEADER_BYTES) / RECORD_BYTES;
-    if (n != room || (map->size - HEADER_BYTES) % RECORD_BYTES != 0) {
+    uint64_t n = get_u64(bytes + 16);
+    uint64_t room = (size - HEADER_BYTES) / RECORD_BYTES;
+    if (n != room || (size - HEADER_BYTES) % RECORD_BYTES != 0) {
         return vt_error_set(err, VT_ERR_FORMAT,
                             "%s: says that it holds %" PRIu64
                             " records, but its %zu bytes hold %" PRIu64
                             ": it is cut short or damaged",
-                            path, n, map->size, room);
+                            name, n, size, room);
     }
-    for (uint64_t i = 0; i < n; i++) {
-        struct vt_sample_record record;
+    return VT_OK;
+}
+
+enum vt_status vt_records_parse(const uint8_t *bytes, size_t size, const char *name,
+                                struct vt_error *err, struct vt_records *ret)
+{
+    enum vt_status status = check_header(bytes, size, name, err);
+    if (status != VT_OK) {
+        return status;
+    }
+    struct vt_records records = {.bytes = bytes + HEADER_BYTES,
+                                 .n = get_u64(bytes + 16),
+                                 .scenario = (enum vt_scenario)get_u32(bytes + 8),
+                                 .mode = (enum vt_mode)get_u32(bytes + 12),
+                                 .start_unix_ms = (int64_t)get_u64(bytes + 24)};
+    for (uint64_t i = 0; i < records.n; i++) {
+        struct vt_sample_record record = vt_records_get(&records, i);
         int64_t latency;
-        decode(map->bytes + HEADER_BYTES + i * RECORD_BYTES, &record);
         if (record.done_ns != VT_RECORD_LOST &&
             __builtin_sub_overflow(record.done_ns, record.scheduled_ns, &latency)) {
             return vt_error_set(err, VT_ERR_FORMAT,
                                 "%s: record %" PRIu64 " spans from %" PRId64 " to %" PRId64
                                 " ns, the file is damaged",
-                                path, i, record.scheduled_ns, record.done_ns);
+                                name, i, record.scheduled_ns, record.done_ns);
         }
     }
-    *ret_n = n;
+    *ret = records;
     return VT_OK;
+}
+
+enum vt_status vt_records_open(const char *path, struct vt_error *err, struct vt_records *ret)
+{
+    struct vt_file_map map = {NULL, 0};
+
+    enum vt_status status = vt_file_map_open(path, err, &map);
+    if (status == VT_OK) {
+        status = vt_records_parse(map.bytes, map.size, path, err, ret);
+        if (status == VT_OK) {
+            ret->map = map;
+        } else {
+            vt_file_map_release(&map);
+        }
+    }
+    return status;
+}
+
+struct vt_sample_record vt_records_get(const struct vt_records *records, uint64_t i)
+{
+    struct vt_sample_record record;
+
+    decode(records->bytes + i * RECORD_BYTES, &record);
+    return record;
+}
+
+void vt_records_release(struct vt_records *records)
+{
+    vt_file_map_release(&records->map);
+    *records = (struct vt_records){0};
 }
 
 /* Decimal digits without printf, whose cost would dominate a dump of millions of lines. */
@@ -174,20 +218,15 @@ static size_t csv_line(uint64_t sample, const struct vt_sample_record *record, c
 
 enum vt_status vt_records_dump(const char *path, FILE *out, struct vt_error *err)
 {
-    struct vt_file_map map = {NULL, 0};
-    uint64_t n = 0;
+    struct vt_records records = {0};
     char line[192];
 
-    enum vt_status status = vt_file_map_open(path, err, &map);
-    if (status == VT_OK) {
-        status = check(&map, path, err, &n);
-    }
+    enum vt_status status = vt_records_open(path, err, &records);
     if (status == VT_OK) {
         bool fine =
             fputs("sample,query,index,scheduled_ns,issued_ns,done_ns,latency_ns\n", out) >= 0;
-        for (uint64_t i = 0; fine && i < n; i++) {
-            struct vt_sample_record record;
-            decode(map.bytes + HEADER_BYTES + i * RECORD_BYTES, &record);
+        for (uint64_t i = 0; fine && i < records.n; i++) {
+            struct vt_sample_record record = vt_records_get(&records, i);
             size_t bytes = csv_line(i, &record, line);
             fine = fwrite(line, 1, bytes, out) == bytes;
         }
@@ -196,6 +235,6 @@ enum vt_status vt_records_dump(const char *path, FILE *out, struct vt_error *err
                                   path, strerror(errno));
         }
     }
-    vt_file_map_release(&map);
+    vt_records_release(&records);
     return status;
 }
