@@ -48,7 +48,8 @@ fi
 for file in include/vatio/engine.h include/vatio/load.h include/vatio/system.h \
     share/doc/vatio/examples/load.c share/doc/vatio/examples/official_loadgen.py \
     share/man/man1/vatio.1 lib/pkgconfig/vatio.pc \
-    share/bash-completion/completions/vatio share/doc/vatio/LICENSE; do
+    share/bash-completion/completions/vatio share/doc/vatio/LICENSE \
+    share/doc/vatio/licences/libjs-chart.js; do
     [ -s "$build"/vatio-*-*/"$file" ] || {
         echo "$file is missing from the bundle"
         broken=1

@@ -32,6 +32,7 @@ int vt_verb_compare(int argc, const char *const *argv);
 int vt_verb_sweep(int argc, const char *const *argv);
 int vt_verb_quantize(int argc, const char *const *argv);
 int vt_verb_profile(int argc, const char *const *argv);
+int vt_verb_report(int argc, const char *const *argv);
 int vt_verb_job(int argc, const char *const *argv);
 int vt_verb_list(int argc, const char *const *argv);
 int vt_verb_caps(int argc, const char *const *argv);

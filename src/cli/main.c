@@ -10,6 +10,7 @@
 #include "base/topology.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "report/report.h"
 #include "run/caps/machine_caps.h"
 #include "run/compare/compare_job.h"
 #include "run/job.h"
@@ -53,6 +54,13 @@ static const struct vt_verb verbs[] = {
      "out,\nand what comes out is compared with what went in. It is ONNX: QuantizeLinear and\n"
      "DequantizeLinear around the operators, which every engine understands.",
      vt_quantize_options, vt_verb_quantize},
+    {"report", "DIR ... [options]", "make a page of what was measured",
+     "DIR is what vatio run, audit, compare, profile or sweep saved, or a folder of such folders. "
+     "The page\n"
+     "is one file that needs no network: verdicts, distributions, throughput and power over time, "
+     "energy,\n"
+     "layers, sweeps, several runs side by side, and how to measure it again.",
+     vt_report_options, vt_verb_report},
     {"job", "FILE [SECTION ...]", "run the sections of a job file, one run each",
      "A job file is an INI file whose keys are the options of `vatio run`; [global] applies to "
      "every section.",
