@@ -48,7 +48,7 @@ void vt_content_about(struct vt_document *document, const struct vt_source *sour
     const char *name = vt_read_text(model, "name");
     const char *parameters = vt_say_count(document, vt_read_number(model, "parameters"));
     const char *description = vt_read_text(engine, "description");
-    const char *started = vt_read_text(source->root, "started_utc");
+    const char *started = vt_say_time(document, vt_read_text(source->root, "started_utc"));
     const char *text = vt_say(document, "%s", name != NULL ? name : "a model without a name");
 
     if (parameters != NULL) {
@@ -100,7 +100,7 @@ static void put_machine(struct vt_document *document, const json_t *root)
                 vt_say(document, "vatio %s%s%s", version, build != NULL ? ", build " : "",
                        build != NULL ? build : ""));
     }
-    vt_fact(document, "Started", vt_read_text(root, "started_utc"));
+    vt_fact(document, "Started", vt_say_time(document, vt_read_text(root, "started_utc")));
     vt_fact(document, "Data", vt_read_text(workload, "description"));
 }
 

@@ -36,10 +36,17 @@ static const char *speed_of(struct vt_document *document, const json_t *part, bo
 
 static void put_engines(struct vt_document *document, const json_t *engines)
 {
-    static const struct vt_column columns[] = {
-        {"Engine", false},  {"What", false},        {"Throughput", true},   {"Speed", true},
-        {"p50", true},      {"p90", true},          {"Speed of one", true}, {"Batch", true},
-        {"Opens in", true}, {"First answer", true}, {"Outputs", false}};
+    static const struct vt_column columns[] = {{"Engine", false},
+                                               {"What", false},
+                                               {"Offline", true},
+                                               {"Offline speed", true},
+                                               {"SingleStream p50", true},
+                                               {"p90", true},
+                                               {"SingleStream speed", true},
+                                               {"Batch", true},
+                                               {"Opens in", true},
+                                               {"First answer", true},
+                                               {"Outputs", false}};
     const json_t *engine, *output;
     size_t i, k;
 

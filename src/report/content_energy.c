@@ -27,8 +27,8 @@ static void put_headlines(struct vt_document *document, const json_t *results)
 {
     static const struct vt_column columns[] = {
         {"Scenario", false}, {"Meter", false},     {"Energy", true},      {"Mean", true},
-        {"Peak", true},      {"J/sample", true},   {"Samples/s/W", true}, {"mJ/query", true},
-        {"J/token", true},   {"Above idle", true}, {"Standing", false}};
+        {"Peak", true},      {"A sample", true},   {"Samples/s/W", true}, {"mJ/query", true},
+        {"A token", true},   {"Above idle", true}, {"Standing", false}};
     const json_t *result;
     size_t i;
 
@@ -44,12 +44,12 @@ static void put_headlines(struct vt_document *document, const json_t *results)
         vt_cell(document, joules(document, energy, "joules", "uncertainty_joules"));
         vt_cell(document, vt_say_number(document, vt_read_number(energy, "mean_watts"), "W"));
         vt_cell(document, vt_say_number(document, vt_read_number(energy, "peak_watts"), "W"));
-        vt_cell(document, vt_say_number(document, vt_read_number(energy, "joules_per_sample"), ""));
+        vt_cell(document, vt_say_joules(document, vt_read_number(energy, "joules_per_sample")));
         vt_cell(document,
                 vt_say_number(document, vt_read_number(energy, "samples_per_second_per_watt"), ""));
         vt_cell(document,
                 vt_say_number(document, vt_read_number(energy, "millijoules_per_query"), ""));
-        vt_cell(document, vt_say_number(document, vt_read_number(energy, "joules_per_token"), ""));
+        vt_cell(document, vt_say_joules(document, vt_read_number(energy, "joules_per_token")));
         vt_cell(document,
                 joules(document, energy, "above_idle_joules", "above_idle_uncertainty_joules"));
         vt_cell(document, vt_read_text(energy, "tier"));
@@ -60,6 +60,36 @@ static void put_headlines(struct vt_document *document, const json_t *results)
         "MLCommons\xe2\x80\x99 own client and server and a certified analyzer at the wall. "
         "The true energy of what a meter sees lies within \xc2\xb1, as far as the sensor is "
         "right.");
+}
+
+/* What the machine took while it waited, and what measuring cost. */
+static void put_costs(struct vt_document *document, const json_t *results)
+{
+    const json_t *result, *meter;
+    double cost = -1;
+    bool idle = false;
+    size_t i, k;
+
+    vt_add_facts(document);
+    json_array_foreach(results, i, result)
+    {
+        const json_t *before = vt_read_object(energy_of(result), "idle");
+        json_array_foreach(vt_read_array(before, "meters"), k, meter)
+        {
+            const char *name = vt_read_text(meter, "name");
+            if (!idle && name != NULL) {
+                vt_fact(document, vt_say(document, "Idle before, %s", name),
+                        vt_say_uncertain(document, vt_read_number(meter, "watts"),
+                                         vt_read_number(meter, "uncertainty_watts"), "W"));
+            }
+        }
+        idle = idle || before != NULL;
+        const json_t *metering = vt_read_object(energy_of(result), "metering");
+        cost = fmax(cost, vt_read_number(metering, "share_percent"));
+    }
+    if (cost >= 0) {
+        vt_fact(document, "Metering took at most", vt_say_number(document, cost, "% of one CPU"));
+    }
 }
 
 /* Period between readings: "≤ 1 ms" where every one of them differed. */
@@ -328,6 +358,7 @@ void vt_content_energy(struct vt_document *document, const json_t *results)
     vt_add_heading(document, 3, "Energy");
     if (any) {
         put_headlines(document, results);
+        put_costs(document, results);
         put_agreement(document, results);
         vt_add_bracket(document, VT_BLOCK_GRID, "");
         json_array_foreach(results, i, result)

@@ -118,8 +118,9 @@ static void put_verdicts(struct vt_document *document, const json_t *root, const
 static void put_results(struct vt_document *document, const json_t *results)
 {
     static const struct vt_column columns[] = {
-        {"Scenario", false}, {"Result", true},   {"p50", true},    {"p90", true},   {"p99", true},
-        {"Samples", true},   {"Duration", true}, {"Energy", true}, {"Valid", false}};
+        {"Scenario", false}, {"Result", true},  {"p50", true},      {"p90", true},
+        {"p99", true},       {"Samples", true}, {"Duration", true}, {"Energy a sample", true},
+        {"Valid", false}};
     const json_t *result;
     size_t i;
 
@@ -141,8 +142,7 @@ static void put_results(struct vt_document *document, const json_t *results)
         vt_cell(document, vt_say_duration(document, vt_read_number(latency, "p99")));
         vt_cell(document, vt_say_count(document, vt_read_number(result, "samples")));
         vt_cell(document, vt_say_duration(document, vt_read_number(result, "duration_ns")));
-        vt_cell(document,
-                vt_say_number(document, vt_read_number(energy, "joules_per_sample"), "J/sample"));
+        vt_cell(document, vt_say_joules(document, vt_read_number(energy, "joules_per_sample")));
         vt_cell(document, valid == 1 ? "yes" : "no");
     }
 }

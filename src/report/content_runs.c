@@ -29,8 +29,9 @@ static void put_table(struct vt_document *document, const struct vt_sources *sou
                       enum vt_scenario scenario)
 {
     static const struct vt_column columns[] = {
-        {"Run", false}, {"Model", false},   {"Engine", false},    {"Result", true}, {"p50", true},
-        {"p99", true},  {"J/sample", true}, {"Mean power", true}, {"Valid", false}};
+        {"Run", false},  {"Model", false}, {"Engine", false},         {"Result", true},
+        {"p50", true},   {"p99", true},    {"Energy a sample", true}, {"Mean power", true},
+        {"Valid", false}};
 
     vt_add_table(document, vt_scenario_name(scenario), VT_COLUMNS_OF(columns));
     for (size_t i = 0; i < sources->n; i++) {
@@ -49,7 +50,7 @@ static void put_table(struct vt_document *document, const struct vt_sources *sou
                                         vt_read_text(metric, "unit")));
         vt_cell(document, vt_say_duration(document, vt_read_number(latency, "p50")));
         vt_cell(document, vt_say_duration(document, vt_read_number(latency, "p99")));
-        vt_cell(document, vt_say_number(document, vt_read_number(energy, "joules_per_sample"), ""));
+        vt_cell(document, vt_say_joules(document, vt_read_number(energy, "joules_per_sample")));
         vt_cell(document, vt_say_number(document, vt_read_number(energy, "mean_watts"), "W"));
         vt_cell(document, vt_read_flag(result, "valid") == 1 ? "yes" : "no");
     }

@@ -24,6 +24,8 @@ static const unsigned char chart_licence[] = {
 
 /* A fact that is longer gets a line of its own. */
 #define WIDE_BYTES 60
+/* Cells of a table up to this are not broken into lines. */
+#define SHORT_BYTES 44
 
 struct writer {
     const struct vt_document *document;
@@ -137,36 +139,53 @@ static void put_facts(struct writer *writer, const struct vt_block *block)
     (void)fputs("</dl>\n", writer->out);
 }
 
+/* How a column stands: not at all where it is empty, in one line where its texts are short. */
+static void judge_column(const struct writer *writer, const struct vt_block *block, uint32_t k,
+                         bool *ret_shown, const char **ret_class)
+{
+    bool is_short = true;
+
+    for (size_t i = k; i < block->n_cells; i += block->n_columns) {
+        is_short = is_short && strlen(cell(writer, block, i)) <= SHORT_BYTES;
+    }
+    *ret_shown = vt_document_has_column(writer->document, block, k);
+    *ret_class = block->columns[k].number ? " class=\"n\"" : is_short ? " class=\"short\"" : "";
+}
+
+static void put_cell(struct writer *writer, const char *tag, const char *more, const char *text)
+{
+    (void)fprintf(writer->out, "<%s%s>", tag, more);
+    put_text(writer, text);
+    (void)fprintf(writer->out, "</%.2s>", tag);
+}
+
 static void put_table(struct writer *writer, const struct vt_block *block)
 {
     bool shown[VT_COLUMNS_MAX];
+    const char *classes[VT_COLUMNS_MAX];
 
     if (block->n_columns == 0 || block->n_cells == 0) {
         return;
     }
     for (uint32_t k = 0; k < block->n_columns; k++) {
-        shown[k] = vt_document_has_column(writer->document, block, k);
+        judge_column(writer, block, k, &shown[k], &classes[k]);
     }
     /* A wide table scrolls by itself, by keys too. */
     put_around(writer, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
                block->text, "\"><table>");
     put_around(writer, "<caption>", block->text, "</caption>\n<thead><tr>");
     for (uint32_t k = 0; k < block->n_columns; k++) {
-        const char *before =
-            block->columns[k].number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">";
         if (shown[k]) {
-            put_around(writer, before, block->columns[k].title, "</th>");
+            put_cell(writer, "th scope=\"col\"", classes[k], block->columns[k].title);
         }
     }
     (void)fputs("</tr></thead>\n<tbody>\n", writer->out);
     for (size_t i = 0; i + block->n_columns <= block->n_cells; i += block->n_columns) {
         (void)fputs("<tr>", writer->out);
         for (uint32_t k = 0; k < block->n_columns; k++) {
-            const char *before = k == 0                     ? "<th scope=\"row\">"
-                                 : block->columns[k].number ? "<td class=\"n\">"
-                                                            : "<td>";
             if (shown[k]) {
-                put_around(writer, before, cell(writer, block, i + k), k == 0 ? "</th>" : "</td>");
+                put_cell(writer, k == 0 ? "th scope=\"row\"" : "td", classes[k],
+                         cell(writer, block, i + k));
             }
         }
         (void)fputs("</tr>\n", writer->out);
@@ -229,7 +248,7 @@ static void put_block(struct writer *writer, const struct vt_block *block)
         (void)fputs("</details>\n", writer->out);
         break;
     case VT_BLOCK_GRID:
-        (void)fputs("<div class=\"grid\">\n", writer->out);
+        (void)fputs("<div class=\"grid\">", writer->out);
         break;
     case VT_BLOCK_GRID_END:
         (void)fputs("</div>\n", writer->out);

@@ -108,5 +108,26 @@ const char *vt_say_uncertain(struct vt_document *document, double value, double 
     if (digits > 0) {
         decimals = (int)(digits < 12 ? digits : 12);
     }
-    return vt_say(document, "%.*f \xc2\xb1 %.*f %s", decimals, value, decimals, uncertainty, unit);
+    return vt_say(document, "%.*f \xc2\xb1 %.*f%s%s", decimals, value, decimals, uncertainty,
+                  unit[0] != '\0' ? " " : "", unit);
+}
+
+const char *vt_say_joules(struct vt_document *document, double joules)
+{
+    static const char *const units[] = {"J", "mJ", "\xc2\xb5J", "nJ"};
+    size_t i = 0;
+
+    while (joules != 0 && fabs(joules) < 0.9995 && i < sizeof units / sizeof units[0] - 1) {
+        joules *= 1000;
+        i++;
+    }
+    return vt_say_number(document, joules, units[i]);
+}
+
+const char *vt_say_time(struct vt_document *document, const char *utc)
+{
+    if (utc == NULL || strlen(utc) != 20 || utc[10] != 'T' || utc[19] != 'Z') {
+        return utc;
+    }
+    return vt_say(document, "%.10s %.8s UTC", utc, utc + 11);
 }

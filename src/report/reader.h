@@ -26,6 +26,10 @@ const char *vt_say_duration(struct vt_document *document, double ns);
 const char *vt_say_bytes(struct vt_document *document, double bytes);
 /* A metric's value in its unit; of nanoseconds a duration. */
 const char *vt_say_metric(struct vt_document *document, double value, const char *unit);
+/* "617 µJ": joules with the prefix that fits. */
+const char *vt_say_joules(struct vt_document *document, double joules);
+/* "2026-11-30 10:12:07 UTC" of "2026-11-30T10:12:07Z"; other texts as they are. */
+const char *vt_say_time(struct vt_document *document, const char *utc);
 /* "12.3 ± 0.4 J"; without an uncertainty the number alone. */
 const char *vt_say_uncertain(struct vt_document *document, double value, double uncertainty,
                              const char *unit);

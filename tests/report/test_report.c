@@ -133,10 +133,9 @@ static void a_command_survives_a_shell(void **state)
         assert_int_equal(json_array_append_new(list, json_string(words[i])), 0);
     }
     const char *line = vt_command_words(document, list);
-    fixture_write("script", "vatio() { printf '%s\\0' \"$@\"; }\n", 34);
-    FILE *script = fopen(fixture_path("script"), "a");
+    FILE *script = fopen(fixture_path("script"), "w");
     assert_non_null(script);
-    (void)fprintf(script, "%s\n", line);
+    (void)fprintf(script, "%s\n%s\n", "vatio() { printf '%s\\0' \"$@\"; }", line);
     assert_int_equal(fclose(script), 0);
     char command[256];
     (void)snprintf(command, sizeof command, "/bin/bash %s/script > %s/words", fixture_folder,

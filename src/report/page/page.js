@@ -15,7 +15,7 @@
   const prefixes = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n']];
   const durations = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-  const prefixed = new Set(['W', 'J', 'FLOP/s', 'samples/s', 'queries/s']);
+  const prefixed = new Set(['W', 'FLOP/s', 'samples/s', 'queries/s']);
 
   function digits(value) {
     return String(Number(value.toPrecision(3)));
@@ -33,11 +33,14 @@
     if (unit === 'ns') {
       return scaled(value, durations, ' ');
     }
+    if (unit === 'J') {
+      return scaled(value, prefixes, ' ') + (Math.abs(value) >= 0.9995 && Math.abs(value) < 999.5 || value === 0 ? ' J' : 'J');
+    }
     return prefixed.has(unit) ? scaled(value, prefixes, ' ') : digits(value);
   }
   function words(value, unit) {
-    if (unit === 'ns') {
-      return scaled(value, durations, ' ');
+    if (unit === 'ns' || unit === 'J') {
+      return tick(value, unit);
     }
     const text = tick(value, unit);
     const glued = / [a-zA-Zµ]$/.test(text);
@@ -132,8 +135,11 @@
         if (set.vtStyle === 'band' || !set.vtSpans || !chart.isDatasetVisible(i)) {
           return;
         }
-        const elements = chart.getDatasetMeta(i).data;
+        const elements = chart.getDatasetMeta(i).data, area = chart.chartArea;
         ctx.save();
+        ctx.beginPath();
+        ctx.rect(area.left, area.top, area.right - area.left + 5, area.bottom - area.top);
+        ctx.clip();
         ctx.strokeStyle = set.vtStyle === 'bars' ? chart.vtLook.ink : set.borderColor;
         ctx.lineWidth = 1.5;
         set.vtSpans.forEach(function (span, k) {
@@ -171,6 +177,9 @@
       series.points.forEach(function (point, k) {
         const span = series.spans && series.spans[k];
         (span || []).concat(point[1]).forEach(function (value) {
+          if (plot[which].scale === 'log' && !(value > 0)) {
+            return;
+          }
           low = Math.min(low, value);
           high = Math.max(high, value);
         });
@@ -216,16 +225,15 @@
           return axis.scale === 'log' && this.vtFew !== true && !logTick(value, this) ? null : tick(value, axis.unit);
         } },
       title: { display: axis.label !== '', color: colours.quiet, padding: 2,
-        text: axis.label + (axis.scale === 'nines' ? ' (%)' : axis.unit === '' || axis.unit === 'ns' ? '' : ' (' + axis.unit + ')') }
+        text: axis.label + (axis.scale === 'nines' ? ' (%)' : axis.unit === '' || axis.unit === 'ns' || axis.unit === 'J' ? '' : ' (' + axis.unit + ')') }
     };
     if (which === 'y2') {
       scale.position = 'right';
     }
     if (which !== 'x' && axis.scale === 'linear') {
       const range = extent(plot, which);
-      scale.grace = '4%';
       scale.suggestedMin = axis.unit === '°C' ? range[0] - 1 : Math.min(0, range[0]);
-      scale.suggestedMax = range[1];
+      scale.suggestedMax = range[1] + 0.03 * Math.abs(range[1]);
     }
     if (axis.unit === 's' && which === 'x') {
       const times = distinct(plot);
@@ -242,7 +250,10 @@
     if (axis.scale === 'nines') {
       scale.min = 0;
       scale.afterBuildTicks = function (built) {
-        const wanted = [Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9].filter(function (v) { return v <= built.max; });
+        const every = Math.ceil(built.max * 52 / Math.max(built.width, 100));
+        const wanted = [Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9].filter(function (v) {
+          return v <= built.max && (v < 1 ? every === 1 : (v - 1) % every === 0);
+        });
         built.ticks = wanted.map(function (v) { return { value: v }; });
       };
       scale.ticks.callback = ninesWords;
@@ -264,8 +275,9 @@
       }
     }
     if (axis.scale === 'linear' && which === 'x' && plot.y.scale === 'category') {
-      const values = distinct(plot).concat.apply([], plot.series.map(function (s) { return (s.spans || []).filter(Boolean); }));
-      scale.suggestedMin = Math.min.apply(null, [0].concat(values.flat()));
+      const values = plot.series.map(function (s) { return (s.spans || []).filter(Boolean); }).flat(2);
+      scale.suggestedMin = Math.min.apply(null, [0].concat(values));
+      scale.suggestedMax = Math.max.apply(null, [0].concat(values));
     }
     return scale;
   }
