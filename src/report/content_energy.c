@@ -117,6 +117,7 @@ static void put_domain(struct vt_document *document, const char *meter, const js
     vt_cell(document, vt_say_number(document, vt_read_number(domain, "quantum_joules"), "J"));
     vt_cell(document, vt_say_number(document, vt_read_number(domain, "class_joules"), "J"));
     vt_cell(document, vt_say_number(document, vt_read_number(domain, "mean_watts"), "W"));
+    vt_cell(document, vt_say_number(document, vt_read_number(domain, "mlperf_mean_watts"), "W"));
     vt_cell(document, vt_say_number(document, vt_read_number(domain, "peak_watts"), "W"));
     vt_cell(document, vt_say_count(document, vt_read_number(domain, "readings")));
     vt_cell(document, period(document, domain));
@@ -133,6 +134,7 @@ static void put_meters(struct vt_document *document, const char *scenario, const
                                                {"quantum", true},
                                                {"class", true},
                                                {"Mean", true},
+                                               {"MLPerf\xe2\x80\x99s mean", true},
                                                {"Peak", true},
                                                {"Readings", true},
                                                {"Renewed every", true},
@@ -157,7 +159,7 @@ static void put_meters(struct vt_document *document, const char *scenario, const
         }
         if (failure != NULL) {
             vt_cell(document, name);
-            for (int column = 1; column < 11; column++) {
+            for (int column = 1; column < 12; column++) {
                 vt_cell(document, NULL);
             }
             vt_cell(document, failure);

@@ -63,6 +63,9 @@ static void put_facts(struct vt_document *document, const json_t *result)
     }
     vt_fact(document, "Rate",
             vt_say_number(document, vt_read_number(result, "target_qps"), "queries/s"));
+    vt_fact(document, "Peak that held",
+            vt_say_number(document, vt_read_number(vt_read_object(result, "find_peak"), "qps"),
+                          "queries/s"));
     vt_fact(document, "Queries", vt_say_count(document, vt_read_number(result, "queries")));
     vt_fact(document, "Samples", vt_say_count(document, vt_read_number(result, "samples")));
     vt_fact(document, "Requests", vt_say_count(document, vt_read_number(result, "requests")));
@@ -100,6 +103,37 @@ static void put_stages(struct vt_document *document, const json_t *result)
         vt_cell(document, vt_say_duration(document, vt_read_number(stage, "mean")));
         vt_cell(document, vt_say_duration(document, vt_read_number(stage, "p50")));
         vt_cell(document, vt_say_duration(document, vt_read_number(stage, "p99")));
+    }
+}
+
+static void put_tokens(struct vt_document *document, const json_t *result)
+{
+    static const struct vt_column columns[] = {{"Token", false}, {"p50", true}, {"p90", true},
+                                               {"p99", true},    {"Max", true}, {"Limit", true}};
+    static const char *const names[][3] = {
+        {"first_token_ns", "first_token_limit_ns", "First"},
+        {"per_output_token_ns", "per_output_token_limit_ns", "Each further"}};
+    static const char *const keys[] = {"p50", "p90", "p99", "max"};
+    const json_t *tokens = vt_read_object(result, "tokens");
+
+    if (tokens == NULL) {
+        return;
+    }
+    vt_add_facts(document);
+    vt_fact(document, "Tokens", vt_say_count(document, vt_read_number(tokens, "total")));
+    vt_fact(document, "Token rate",
+            vt_say_number(document, vt_read_number(tokens, "per_second"), "tokens/s"));
+    vt_add_table(document, "Latency of tokens", VT_COLUMNS_OF(columns));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const json_t *latency = vt_read_object(tokens, names[i][0]);
+        if (latency == NULL) {
+            continue;
+        }
+        vt_cell(document, names[i][2]);
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            vt_cell(document, vt_say_duration(document, vt_read_number(latency, keys[k])));
+        }
+        vt_cell(document, vt_say_duration(document, vt_read_number(tokens, names[i][1])));
     }
 }
 
@@ -407,6 +441,7 @@ enum vt_status vt_content_result(struct vt_document *document, const struct vt_s
 
     vt_add_heading(document, 3, vt_content_scenario(result));
     put_facts(document, result);
+    put_tokens(document, result);
     put_stages(document, result);
     if (folder != NULL) {
         vt_add_bracket(document, VT_BLOCK_GRID, "");

@@ -355,6 +355,14 @@ static void put_states(struct vt_document *document, const json_t *root)
         vt_fact(document, "Order", vt_say(document, "%s", order));
     }
     vt_fact(document, "Cooling", cooling);
+    json_array_foreach(points, i, point)
+    {
+        const char *reason = vt_read_text(point, "energy_reason");
+        if (reason != NULL) {
+            vt_add_text(document, VT_BLOCK_NOTE, reason);
+            return;
+        }
+    }
 }
 
 void vt_content_sweep(struct vt_document *document, const struct vt_source *source)

@@ -383,7 +383,7 @@
       options: {
         indexAxis: bars ? 'y' : 'x', animation: false, responsive: !printing,
         devicePixelRatio: printing ? 2 : undefined, maintainAspectRatio: false,
-        layout: { padding: { top: plot.marks.length > 1 ? 34 : plot.marks.length > 0 ? 18 : 4, right: 10 } },
+        layout: { padding: { top: plot.marks.length > 2 ? 42 : plot.marks.length > 0 ? 18 : 4, right: 10 } },
         interaction: { mode: 'nearest', axis: scattered || bars ? 'xy' : 'x', intersect: scattered },
         scales: scales,
         plugins: {
