@@ -56,35 +56,55 @@ static void put_table(struct vt_document *document, const struct vt_sources *sou
     }
 }
 
+/* What is compared: the headline, or the energy of a sample. */
+static double value_of(const json_t *result, bool energy)
+{
+    return energy ? vt_read_number(vt_read_object(result, "energy"), "joules_per_sample")
+                  : vt_read_number(vt_read_object(result, "metric"), "value");
+}
+
+static size_t count_values(const struct vt_sources *sources, enum vt_scenario scenario, bool energy)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sources->n; i++) {
+        n += isfinite(value_of(result_of(&sources->items[i], scenario), energy));
+    }
+    return n;
+}
+
 static void put_bars(struct vt_document *document, const struct vt_sources *sources,
-                     enum vt_scenario scenario)
+                     enum vt_scenario scenario, bool energy)
 {
     static const struct vt_column columns[] = {{"Run", false}, {"Result", true}};
     const bool latency = scenario == VT_SINGLESTREAM || scenario == VT_MULTISTREAM;
-    const char *unit = latency ? "ns" : scenario == VT_SERVER ? "queries/s" : "samples/s";
-    const char *better = latency ? "lower is better" : "higher is better";
+    const char *what = energy ? "Energy of a sample" : latency ? "Latency" : "Throughput";
+    const char *unit = energy                  ? "J"
+                       : latency               ? "ns"
+                       : scenario == VT_SERVER ? "queries/s"
+                                               : "samples/s";
     struct vt_plot plot;
     double n = 0;
 
-    vt_plot_begin(&plot, (struct vt_axis){latency ? "Latency" : "Throughput", unit, "linear"},
+    vt_plot_begin(&plot, (struct vt_axis){what, unit, "linear"},
                   (struct vt_axis){"", "", "category"});
-    vt_plot_series(&plot, vt_scenario_name(scenario), "bars", false);
+    vt_plot_series(&plot, what, "bars", false);
     for (size_t i = 0; i < sources->n; i++) {
-        const json_t *result = result_of(&sources->items[i], scenario);
-        const double value = vt_read_number(vt_read_object(result, "metric"), "value");
+        const double value = value_of(result_of(&sources->items[i], scenario), energy);
         if (isfinite(value)) {
             vt_plot_name(&plot, sources->items[i].name);
             vt_plot_point(&plot, value, n++);
         }
     }
-    vt_add_plot(document, vt_say(document, "%s, %s", vt_scenario_name(scenario), better),
-                "The headline of each run as a bar.", vt_plot_end(&plot), VT_COLUMNS_OF(columns));
+    vt_add_plot(document, vt_say(document, "%s, %s", vt_scenario_name(scenario), what),
+                energy || latency ? "Lower is better." : "Higher is better.", vt_plot_end(&plot),
+                VT_COLUMNS_OF(columns));
     for (size_t i = 0; i < sources->n; i++) {
-        const json_t *result = result_of(&sources->items[i], scenario);
-        const double value = vt_read_number(vt_read_object(result, "metric"), "value");
+        const double value = value_of(result_of(&sources->items[i], scenario), energy);
         if (isfinite(value)) {
             vt_cell(document, sources->items[i].name);
-            vt_cell(document, vt_say_metric(document, value, unit));
+            vt_cell(document,
+                    energy ? vt_say_joules(document, value) : vt_say_metric(document, value, unit));
         }
     }
 }
@@ -94,11 +114,7 @@ void vt_content_runs(struct vt_document *document, const struct vt_sources *sour
     bool wanted[VT_SCENARIO_COUNT] = {false}, any = false;
 
     for (int s = 0; s < VT_SCENARIO_COUNT; s++) {
-        size_t n = 0;
-        for (size_t i = 0; i < sources->n; i++) {
-            n += result_of(&sources->items[i], (enum vt_scenario)s) != NULL;
-        }
-        wanted[s] = n > 1;
+        wanted[s] = count_values(sources, (enum vt_scenario)s, false) > 1;
         any = any || wanted[s];
     }
     if (!any) {
@@ -108,7 +124,12 @@ void vt_content_runs(struct vt_document *document, const struct vt_sources *sour
     vt_add_bracket(document, VT_BLOCK_GRID, "");
     for (int s = 0; s < VT_SCENARIO_COUNT; s++) {
         if (wanted[s]) {
-            put_bars(document, sources, (enum vt_scenario)s);
+            put_bars(document, sources, (enum vt_scenario)s, false);
+        }
+    }
+    for (int s = 0; s < VT_SCENARIO_COUNT; s++) {
+        if (wanted[s] && count_values(sources, (enum vt_scenario)s, true) > 1) {
+            put_bars(document, sources, (enum vt_scenario)s, true);
         }
     }
     vt_add_bracket(document, VT_BLOCK_GRID_END, "");
