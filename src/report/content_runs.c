@@ -79,6 +79,7 @@ static void put_bars(struct vt_document *document, const struct vt_sources *sour
     static const struct vt_column columns[] = {{"Run", false}, {"Result", true}};
     const bool latency = scenario == VT_SINGLESTREAM || scenario == VT_MULTISTREAM;
     const char *what = energy ? "Energy of a sample" : latency ? "Latency" : "Throughput";
+    const char *name = energy ? "energy of a sample" : latency ? "latency" : "throughput";
     const char *unit = energy                  ? "J"
                        : latency               ? "ns"
                        : scenario == VT_SERVER ? "queries/s"
@@ -96,7 +97,7 @@ static void put_bars(struct vt_document *document, const struct vt_sources *sour
             vt_plot_point(&plot, value, n++);
         }
     }
-    vt_add_plot(document, vt_say(document, "%s, %s", vt_scenario_name(scenario), what),
+    vt_add_plot(document, vt_say(document, "%s: %s", vt_scenario_name(scenario), name),
                 energy || latency ? "Lower is better." : "Higher is better.", vt_plot_end(&plot),
                 VT_COLUMNS_OF(columns));
     for (size_t i = 0; i < sources->n; i++) {
