@@ -19,7 +19,7 @@ is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# The lines of a package list that are not satisfied: "name" or "name | other".
+# The lines of a package list that are not satisfied: "name", "name | other", "name | -".
 missing_lines() {
     sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$@" | while IFS= read -r line; do
         found=
@@ -32,16 +32,17 @@ missing_lines() {
     done
 }
 
-# Of each line the first alternative that apt knows.
+# Of each line the first alternative that apt knows; "-" is none at all.
 choose_packages() {
     for line in "$@"; do
         chosen=
         for name in $(printf '%s' "$line" | tr '|' ' '); do
-            if [ -z "$chosen" ] && [ -n "$(apt-cache madison "$name" 2>/dev/null)" ]; then
+            if [ -z "$chosen" ] && { [ "$name" = - ] ||
+                [ -n "$(apt-cache madison "$name" 2>/dev/null)" ]; }; then
                 chosen=$name
             fi
         done
-        printf '%s\n' "${chosen:-${line%%|*}}"
+        [ "$chosen" = - ] || printf '%s\n' "${chosen:-${line%%|*}}"
     done
 }
 
@@ -53,6 +54,11 @@ install_packages() {
     fi
     missing=$(missing_lines "$@")
     [ -n "$missing" ] || return 0
+    # What can be done without and apt, which has lists, does not know is no reason to begin.
+    # shellcheck disable=SC2086
+    if [ -n "$(apt-cache madison bash 2>/dev/null)" ] && [ -z "$(choose_packages $missing)" ]; then
+        return 0
+    fi
     root=
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null 2>&1 ||
