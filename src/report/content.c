@@ -125,19 +125,20 @@ static void put_options(struct vt_document *document, const json_t *job)
     vt_add_bracket(document, VT_BLOCK_FOLD_END, "");
 }
 
-/* "caps": what was set for the run, what the hardware made of it and that it was put back. */
+/* "caps": what was set for the run, what the hardware made of it and whether it was put back. */
 static void put_caps(struct vt_document *document, const json_t *root)
 {
-    static const struct vt_column columns[] = {{"Cap", false},     {"Device", false},
-                                               {"Asked", true},    {"Enforced", true},
-                                               {"Previous", true}, {"Put back", false}};
+    static const struct vt_column columns[] = {
+        {"Cap", false},     {"Domain", false},  {"Device", false},   {"Asked", true},
+        {"Enforced", true}, {"Previous", true}, {"Put back", false}, {"Note", false}};
     const json_t *caps = vt_read_array(root, "caps"), *cap;
+    bool left = false;
     size_t i;
 
     if (json_array_size(caps) == 0) {
         return;
     }
-    vt_add_table(document, "Caps held while it ran", VT_COLUMNS_OF(columns));
+    vt_add_table(document, "Caps held while it was measured", VT_COLUMNS_OF(columns));
     json_array_foreach(caps, i, cap)
     {
         const char *unit = vt_read_text(cap, "unit");
@@ -145,10 +146,17 @@ static void put_caps(struct vt_document *document, const json_t *root)
         const int restored = vt_read_flag(cap, "restored");
         vt_cell(document, vt_read_text(cap, "kind"));
         vt_cell(document, vt_read_text(cap, "domain"));
+        vt_cell(document, vt_read_text(cap, "device"));
         vt_cell(document, vt_say_number(document, vt_read_number(cap, "asked"), of));
         vt_cell(document, vt_say_number(document, vt_read_number(cap, "enforced"), of));
         vt_cell(document, vt_say_number(document, vt_read_number(cap, "previous"), of));
         vt_cell(document, restored < 0 ? NULL : restored ? "yes" : "no");
+        vt_cell(document, vt_read_text(cap, "note"));
+        left = left || restored == 0;
+    }
+    if (left) {
+        vt_add_verdict(document, VT_TONE_BAD, "Not put back",
+                       "a cap was left behind: vatio caps restore puts it back");
     }
 }
 

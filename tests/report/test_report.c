@@ -46,7 +46,8 @@ static void a_page_has_all_of_a_run(void **state)
                  "no daemon is named: give --ptdaemon HOST:PORT", "throttled 12.5 % of the time",
                  "vatio run digits --duration 2s --target-qps 2000 --engine-option a=1 "
                  "--engine-option &#39;b=it&#39;\\&#39;&#39;s; rm -rf /&#39;",
-                 "Debian GNU/Linux 12", "Chart.js Contributors", "Permission is hereby granted");
+                 "Caps held", "305 W", "a cap was left behind", "Debian GNU/Linux 12",
+                 "Chart.js Contributors", "Permission is hereby granted");
     /* Each plot has a canvas, a table and its data; the page asks for nothing. */
     const size_t plots = count(page, "<canvas ");
     assert_true(plots >= 8);
