@@ -30,6 +30,8 @@
 #define PORT       "8888"
 /* What MLPerf asks of an analyzer and its ranges. */
 #define CLASS 0.01
+/* Clocks that are kept by NTP are never so far apart. */
+#define CLOCK_MAX_NS (60 * VT_NS_PER_S)
 
 struct ptdaemon {
     int fd;
@@ -381,6 +383,22 @@ static void note_uncertainty(struct ptdaemon *ptd)
     }
 }
 
+/* The last sample was taken just before it was told. Another time zone shows; what little NTP
+ * leaves does not. */
+static enum vt_status check_clock(int64_t last_ns, int64_t now_ns, struct vt_error *err)
+{
+    const int64_t apart_ns = last_ns > now_ns ? last_ns - now_ns : now_ns - last_ns;
+
+    if (apart_ns <= CLOCK_MAX_NS) {
+        return VT_OK;
+    }
+    return vt_error_set(
+        err, VT_ERR_UNAVAILABLE,
+        "PTDaemon's clock is %.0f s %s this machine's: start the daemon with TZ=UTC "
+        "and keep both clocks by NTP",
+        (double)apart_ns / 1e9, last_ns > now_ns ? "ahead of" : "behind");
+}
+
 static enum vt_status ptdaemon_finish(void *meter,
                                       void (*keep)(void *ctx, uint32_t domain,
                                                    const struct vt_meter_reading *),
@@ -404,6 +422,7 @@ static enum vt_status ptdaemon_finish(void *meter,
                               vt_quote(ptd->line).text);
     }
     const struct vt_meter_stamp now = vt_meter_now();
+    int64_t last_ns = now.unix_ns;
     for (uint32_t i = 0; i < n && status == VT_OK; i++) {
         status = receive(ptd, err);
         if (status == VT_OK && vt_ptd_sample_parse(ptd->line, &sample)) {
@@ -411,6 +430,7 @@ static enum vt_status ptdaemon_finish(void *meter,
                                                    [VT_PTD_VOLTS] = sample.volts,
                                                    [VT_PTD_AMPS] = sample.amps,
                                                    [VT_PTD_FACTOR] = sample.power_factor};
+            last_ns = sample.unix_ns;
             for (uint32_t d = 0; d < VT_PTD_DOMAINS; d++) {
                 const struct vt_meter_reading reading = {
                     values[d], now.ns + (sample.unix_ns - now.unix_ns), sample.unix_ns};
@@ -421,7 +441,7 @@ static enum vt_status ptdaemon_finish(void *meter,
     if (status == VT_OK) {
         note_uncertainty(ptd);
     }
-    return status;
+    return status == VT_OK ? check_clock(last_ns, now.unix_ns, err) : status;
 }
 
 const struct vt_meter_ops vt_meter_ptdaemon = {

@@ -277,7 +277,7 @@ static void a_run_too_short_says_what_would_do(void **state)
         vatio("run", "digits", "-s", "singlestream", "-d", "120ms", "--mode", "performance",
               "--nvml-library", VT_TEST_NVML, "--meter", "nvml", "-o", "short", NULL);
     assert_non_null(strstr(outcome.out, "unmeasured: nvml: gpu0 energy: a window of"));
-    assert_non_null(strstr(outcome.out, "would do"));
+    assert_non_null(strstr(outcome.out, "would do (run longer with --duration)"));
     run_well(outcome);
     json_t *root = saved("short");
     assert_true(json_is_null(json_object_get(energy_of(root, "singlestream"), "joules")));

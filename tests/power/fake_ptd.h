@@ -20,6 +20,7 @@ enum ptd_mood {
     PTD_NO_RANGE,       /* refuses to change a range */
     PTD_BREAKS,         /* closes amid the samples */
     PTD_LIES,           /* promises more samples than there can be */
+    PTD_OTHER_ZONE,     /* an hour ahead */
     PTD_IN_TIME,        /* its samples are from the start of the measurement until it is asked */
 };
 
@@ -64,7 +65,7 @@ static inline void ptd_samples(FILE *to, const struct fake_ptd *ptd)
         ptd_samples_in_time(to, ptd);
         return;
     }
-    const time_t now = time(NULL);
+    const time_t now = time(NULL) + (ptd->mood == PTD_OTHER_ZONE ? 3600 : 0);
 
     (void)fprintf(to, "Last 100 samples\r\n");
     for (int i = 0; i < 100; i++) {

@@ -149,6 +149,9 @@ static void steps_of_the_counter_are_found(void **state)
         fail_msg("%s", err.text);
     }
     assert_true(fabs(energy.joules - 400) <= energy.uncertainty_j);
+    /* Half a second holds four to six steps. */
+    const double watts = vt_sampler_watts(sampler, 0);
+    assert_true(watts > 70 && watts < 130);
     assert_in_range(energy.update.ns, 50 * VT_NS_PER_MS, 150 * VT_NS_PER_MS);
     vt_sampler_free(sampler);
 }

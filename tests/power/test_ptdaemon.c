@@ -100,10 +100,11 @@ static void what_is_no_analyzer_is_refused(void **state)
 
 static void samples_that_do_not_come_are_said_so(void **state)
 {
-    static const enum ptd_mood moods[] = {PTD_BREAKS, PTD_LIES};
+    static const enum ptd_mood moods[] = {PTD_BREAKS, PTD_LIES, PTD_OTHER_ZONE};
+    static const enum vt_status statuses[] = {VT_ERR_READ, VT_ERR_FORMAT, VT_ERR_UNAVAILABLE};
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         struct fake_ptd ptd;
         struct vt_error err = VT_ERROR_INIT;
         struct vt_sampler *sampler;
@@ -113,9 +114,9 @@ static void samples_that_do_not_come_are_said_so(void **state)
         assert_int_equal(begin(&places, &err, &sampler), VT_OK);
         vt_sampler_stop(sampler);
         const struct vt_power_window window = {vt_now_ns() - VT_NS_PER_S, vt_now_ns()};
-        assert_int_equal(vt_sampler_energy(sampler, 0, &window, &err, &energy),
-                         moods[i] == PTD_BREAKS ? VT_ERR_READ : VT_ERR_FORMAT);
+        assert_int_equal(vt_sampler_energy(sampler, 0, &window, &err, &energy), statuses[i]);
         assert_non_null(strstr(err.text, "PTDaemon"));
+        assert_true((moods[i] == PTD_OTHER_ZONE) == (strstr(err.text, "TZ=UTC") != NULL));
         vt_sampler_free(sampler);
         ptd_end(&ptd);
     }

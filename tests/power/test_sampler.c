@@ -46,6 +46,8 @@ static void a_recording_is_integrated(void **state)
     window.end_ns = window.begin_ns + 2000 * VT_NS_PER_MS;
     assert_true(vt_sampler_settle(sampler, window.end_ns, vt_now_ns() + 60 * VT_NS_PER_S));
     assert_int_equal(vt_sampler_domains(sampler), 2);
+    const double watts = vt_sampler_watts(sampler, 0);
+    assert_true(watts >= 40 && watts <= 60 && vt_sampler_watts(sampler, 1) == 0);
     const struct vt_sampler_domain second = vt_sampler_domain(sampler, 1);
     assert_ptr_equal(second.meter, &vt_meter_null);
     assert_int_equal(second.first, 1);

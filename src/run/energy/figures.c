@@ -71,8 +71,9 @@ static void measure(const struct vt_energy_question *question, source from, uint
         ret->above_idle_j = above.joules;
         ret->above_idle_uncertainty_j = above.uncertainty_j;
     } else {
-        (void)snprintf(ret->failure, sizeof ret->failure, "%.*s", (int)sizeof ret->failure - 1,
-                       err.text);
+        const char *remedy = err.status == VT_ERR_LIMIT ? " (run longer with --duration)" : "";
+        (void)snprintf(ret->failure, sizeof ret->failure, "%.*s%s",
+                       (int)(sizeof ret->failure - 1 - strlen(remedy)), err.text, remedy);
     }
     *ret_energy = energy;
 }
