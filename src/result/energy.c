@@ -21,6 +21,12 @@ void vt_result_energy_free(struct vt_result_energy *energy)
     vt_free(energy);
 }
 
+const char *vt_result_energy_reason(const struct vt_result *result)
+{
+    return result->energy_text[0] != '\0' ? result->energy_text
+                                          : "meters are read in performance runs";
+}
+
 char *vt_joules_text(double joules, char *text, size_t size)
 {
     static const struct {

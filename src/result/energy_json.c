@@ -202,10 +202,8 @@ json_t *vt_json_energy(const struct vt_result *result, const struct vt_result_en
     struct vt_json_object json = vt_json_object_begin();
 
     if (energy == NULL) {
-        const char *reason = result->energy_text[0] != '\0' ? result->energy_text
-                                                            : "meters are read in performance runs";
         vt_json_put(&json, "measured", json_false());
-        vt_json_put(&json, "reason", vt_json_text(reason));
+        vt_json_put(&json, "reason", vt_json_text(vt_result_energy_reason(result)));
         vt_json_put(&json, "unavailable", unavailable_value(result));
         return vt_json_object_end(&json);
     }

@@ -99,8 +99,7 @@ void vt_result_print_energy(const struct vt_result *result, FILE *out, int colum
         }
     }
     if (shown == 0) {
-        const bool known = result->energy_text[0] != '\0';
-        (void)snprintf(text, sizeof text, "unmeasured%s%s", known ? ": " : "", result->energy_text);
+        (void)snprintf(text, sizeof text, "unmeasured: %s", vt_result_energy_reason(result));
         vt_result_print_item(out, "energy", text, columns);
     }
 }

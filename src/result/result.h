@@ -122,6 +122,8 @@ VT_API void vt_result_print_table(const struct vt_result *result, FILE *out, int
 void vt_result_print_stages(const struct vt_result *result, FILE *out, int columns);
 /* The part of it that energy is: a line a scenario. */
 void vt_result_print_energy(const struct vt_result *result, FILE *out, int columns);
+/* Why an entry without an energy has none. */
+const char *vt_result_energy_reason(const struct vt_result *result);
 /* A label, and behind it a text that wraps. */
 void vt_result_print_item(FILE *out, const char *label, const char *text, int columns);
 /* The part of it that compliance tests are; nothing without them. */
