@@ -75,7 +75,7 @@ struct vt_sweep_measured {
     double samples_per_second_per_watt;
     double mean_watts;
     char meter[48];          /* whose figures these are; "" without */
-    char energy_reason[240]; /* why energy was not measured; "" where it was */
+    char energy_reason[512]; /* why energy was not measured; "" where it was */
 };
 
 struct vt_sweep_point {

@@ -252,6 +252,31 @@ static void test_what_is_not_known_is_undecided(void **state)
     vt_sweep_release(&sweep);
 }
 
+static void test_streams_have_no_batches_and_falls_are_told(void **state)
+{
+    static const double rate[] = {100, 200, 400, 396, 300, 290};
+    struct vt_sweep sweep;
+    (void)state;
+
+    make_sweep(&sweep, 6, batches, 0, 0, 1);
+    for (uint32_t i = 0; i < 6; i++) {
+        put_point(&sweep, i, rate[i], 1e6 * batches[i], NAN, NAN);
+    }
+    analyse(&sweep);
+    const struct vt_sweep_statement *first = statement_of(&sweep, "throughput_over_batch");
+    assert_int_equal(first->holds, VT_SWEEP_HOLDS);
+    assert_true(figure_of(first, "batch_knee") == 4);
+    assert_non_null(strstr(first->text, "at batch 32 it has fallen to 290"));
+    vt_free(sweep.axes[0].words[0]);
+    sweep.axes[0].words[0] = vt_strdup("singlestream");
+    analyse(&sweep);
+    first = statement_of(&sweep, "throughput_over_batch");
+    assert_int_equal(first->holds, VT_SWEEP_UNDECIDED);
+    assert_non_null(strstr(first->text, "one sample after the other"));
+    assert_null(statement_of(&sweep, "latency_and_energy_over_batch"));
+    vt_sweep_release(&sweep);
+}
+
 /* Caps 200 to 700 W: 60 % of the rate at 200, all of it from 500 on; power is the cap until 500,
  * then 520. Efficiency: 3, 2.67, 2.25, 2, 1.92, 1.92 samples/s/W for 1000 samples/s. */
 static void test_best_cap(void **state)
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_findings_hold_with_intervals),
         cmocka_unit_test(test_what_does_not_hold_is_said),
         cmocka_unit_test(test_what_is_not_known_is_undecided),
+        cmocka_unit_test(test_streams_have_no_batches_and_falls_are_told),
         cmocka_unit_test(test_best_cap),
         cmocka_unit_test(test_recommended_point),
         cmocka_unit_test(test_fronts_of_a_sweep),

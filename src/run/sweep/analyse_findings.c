@@ -165,20 +165,25 @@ static void add_place(struct vt_sweep_statement *statement, const struct line *l
 
 /* --- throughput over batch ------------------------------------------------------------------- */
 
-static void put_curve_figures(struct vt_sweep_statement *statement, const struct line *line,
-                              uint32_t knee, const struct vt_sweep_estimate *rise)
+static double most_of(const struct line *line)
 {
     double most = 0;
 
     for (uint32_t i = 0; i < line->n; i++) {
         most = fmax(most, line->throughput[i]);
     }
+    return most;
+}
+
+static void put_curve_figures(struct vt_sweep_statement *statement, const struct line *line,
+                              uint32_t knee, const struct vt_sweep_estimate *rise)
+{
     vt_sweep_add_figure(statement, "batch_first", line->at[0]);
     vt_sweep_add_figure(statement, "batch_knee", line->at[knee]);
     vt_sweep_add_figure(statement, "batch_last", line->at[line->n - 1]);
     vt_sweep_add_figure(statement, "first_samples_per_second", line->throughput[0]);
     vt_sweep_add_figure(statement, "knee_samples_per_second", line->throughput[knee]);
-    vt_sweep_add_figure(statement, "most_samples_per_second", most);
+    vt_sweep_add_figure(statement, "most_samples_per_second", most_of(line));
     vt_sweep_add_figure(statement, "rise_ratio", rise->value);
     vt_sweep_add_figure(statement, "rise_ratio_low", rise->low);
     vt_sweep_add_figure(statement, "rise_ratio_high", rise->high);
@@ -218,13 +223,18 @@ static void state_throughput(struct vt_sweep *sweep, const struct line *line)
         statement = vt_sweep_state(analysis, name, VT_SWEEP_HOLDS,
                                    "Throughput rises with the batch and saturates: %s samples/s at "
                                    "batch %.0f, %s at batch %.0f, which is within %s %% of the "
-                                   "highest up to batch %.0f: a factor of %s",
+                                   "highest of all sizes up to %.0f: a factor of %s",
                                    first, line->at[0], last, line->at[knee], percent,
                                    line->at[line->n - 1], ratio);
     }
     if (statement != NULL) {
         if (knee > 0) {
             add_interval(statement, &rise);
+        }
+        double end = line->throughput[line->n - 1];
+        if (end < (1 - 2 * sweep->knee_tolerance) * most_of(line)) {
+            vt_sweep_add_text(statement, "; at batch %.0f it has fallen to %s",
+                              line->at[line->n - 1], vt_number_text(end, last, sizeof last));
         }
         add_place(statement, line);
         put_curve_figures(statement, line, knee, &rise);
@@ -476,14 +486,31 @@ static bool is_first_of_group(const struct vt_sweep *sweep, uint32_t setting)
     return true;
 }
 
+static bool has_no_batches(const struct vt_sweep *sweep, uint32_t setting)
+{
+    uint32_t axis = vt_sweep_find_axis(sweep, "scenario");
+    return strcmp(sweep->axes[axis].words[vt_sweep_value(sweep, setting, axis)], "singlestream") ==
+           0;
+}
+
 static void find_over_batch(struct vt_sweep *sweep, uint32_t batch)
 {
     static const char few[] = "Throughput and latency over the batch: fewer than three sizes were "
                               "measured; give more to --batch";
+    uint32_t engine = vt_sweep_find_axis(sweep, "engine");
     struct line line;
 
     for (uint32_t i = 0; i < sweep->n_settings; i++) {
         if (!is_first_of_group(sweep, i)) {
+            continue;
+        }
+        if (has_no_batches(sweep, i)) {
+            if (engine < sweep->n_axes && vt_sweep_value(sweep, i, engine) > 0) {
+                continue; /* said once */
+            }
+            (void)vt_sweep_state(&sweep->analysis, "throughput_over_batch", VT_SWEEP_UNDECIDED,
+                                 "SingleStream asks for one sample after the other: there is no "
+                                 "batch to fill, and nothing is said of it");
             continue;
         }
         find_line(sweep, i, batch, &line);
