@@ -218,6 +218,10 @@ static void what_is_asked_for_in_vain_is_an_error(void **state)
     assert_int_equal(outcome.code, 3);
     assert_non_null(strstr(outcome.err, "bad.csv:2: the time is"));
     outcome_free(&outcome);
+    outcome = vatio("run", "digits", "--ptdaemon", "127.0.0.1:1", NULL);
+    assert_int_equal(outcome.code, 4);
+    assert_non_null(strstr(outcome.err, "no PTDaemon at 127.0.0.1:1"));
+    outcome_free(&outcome);
     outcome = vatio("run", "digits", "-s", "offline", "-d", "100ms", "--meter", "none", NULL);
     assert_non_null(strstr(outcome.out, "unmeasured: no meter was asked for"));
     outcome_free(&outcome);

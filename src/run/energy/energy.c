@@ -119,6 +119,8 @@ static enum vt_status open_sampler(struct vt_run_energy *energy, struct vt_error
 static enum vt_status open_meters(struct vt_run_energy *energy,
                                   const struct vt_run_energy_options *options, struct vt_error *err)
 {
+    /* Nobody reads these but who gave their option. */
+    static const char *const by_option[] = {"replay", "ptdaemon", NULL};
     enum vt_status why[VT_ENERGY_UNAVAILABLE_MAX];
 
     energy->places = vt_meter_places_options(options->places);
@@ -134,9 +136,11 @@ static enum vt_status open_meters(struct vt_run_energy *energy,
     }
     energy->n_unavailable =
         vt_meter_choice_probe(&energy->choice, &energy->places, energy->unavailable, why);
-    if (energy->n_unavailable > 0 && !energy->choice.automatic) {
-        return vt_error_set(err, why[0], "--meter %s: %s", energy->unavailable[0].name,
-                            energy->unavailable[0].reason);
+    for (uint32_t i = 0; i < energy->n_unavailable; i++) {
+        const struct vt_energy_unavailable *meter = &energy->unavailable[i];
+        if (!energy->choice.automatic || among(meter->name, by_option)) {
+            return vt_error_set(err, why[i], "--meter %s: %s", meter->name, meter->reason);
+        }
     }
     if (energy->choice.n == 0) {
         explain(energy, why);

@@ -34,8 +34,8 @@ struct vt_run_energy_options {
 
 /*
  * Opens. Where no meter works and none was named, and for "none", it is there and measures nothing;
- * the result says why. VT_ERR_USAGE for an unknown name; a meter that was named and cannot measure
- * is an error, the meter's own.
+ * the result says why. VT_ERR_USAGE for an unknown name; a meter that was named, if only by its own
+ * option, and cannot measure is an error, the meter's own.
  */
 enum vt_status vt_run_energy_new(const struct vt_run_energy_options *options, struct vt_error *err,
                                  struct vt_run_energy **ret) VT_NODISCARD;
