@@ -534,8 +534,9 @@ void vt_result_print_table(const struct vt_result *result, FILE *out, int column
     put_rules(result, out, columns);
     if (result->precision_choice.made) {
         char text[640];
-        put_item(out, "precision",
-                 vt_precision_choice_text(&result->precision_choice, text, sizeof text), columns);
+        vt_result_print_item(out, "precision",
+                             vt_precision_choice_text(&result->precision_choice, text, sizeof text),
+                             columns);
     }
     if (result->weights_text[0] != '\0') {
         vt_result_print_item(out, "weights", result->weights_text, columns);
