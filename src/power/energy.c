@@ -60,9 +60,14 @@ static void collect(const struct vt_power_track *track, struct changes *changes)
     size_t unchanged = 0;
 
     for (size_t i = 0; i < track->n; i++) {
-        if (isnan(track->values[i])) {
+        const int64_t sparse_ns = track->domain->sparse_ns;
+        const bool rested =
+            sparse_ns > 0 && i > 0 && track->ns[i] - track->ns[i - 1] > sparse_ns / 2;
+        if (rested || isnan(track->values[i])) {
             has_change = false; /* what happened meanwhile is not known */
-            value = (double)NAN;
+            unchanged = 0;
+            value = track->values[i];
+            before = track->ns[i];
             continue;
         }
         if (!isnan(value) && track->values[i] == value) {
@@ -160,8 +165,19 @@ static enum vt_status unwrap(const struct vt_power_track *track,
     return VT_OK;
 }
 
+/*
+ * The least energy at a moment that a step tells which was seen right after it: what it told, less
+ * what can have been taken since.
+ */
+static double least_before(const struct knot *knot, int64_t ns, double most_w)
+{
+    return most_w > 0 && knot->high_ns > ns ? knot->joules - most_w * seconds(knot->high_ns - ns)
+                                            : -(double)INFINITY;
+}
+
 /* The energy at a moment, and by how much it may be off. */
-static bool at_edge(const struct knots *knots, int64_t ns, double *ret_joules, double *ret_off)
+static bool at_edge(const struct knots *knots, int64_t ns, double most_w, double *ret_joules,
+                    double *ret_off)
 {
     size_t below = SIZE_MAX, above = SIZE_MAX;
 
@@ -182,8 +198,10 @@ static bool at_edge(const struct knots *knots, int64_t ns, double *ret_joules, d
         return true;
     }
     /* Between the middles of the steps that bracket the moment most closely. */
-    double joules = knots->items[below].joules;
+    double joules = knots->items[below].joules, least = joules;
     for (size_t i = below; i < above; i++) {
+        const double told = least_before(&knots->items[i + 1], ns, most_w);
+        least = told > least ? told : least;
         const struct knot *a = &knots->items[i], *b = &knots->items[i + 1];
         const double from = ((double)a->low_ns + (double)a->high_ns) / 2;
         const double to = ((double)b->low_ns + (double)b->high_ns) / 2;
@@ -193,7 +211,8 @@ static bool at_edge(const struct knots *knots, int64_t ns, double *ret_joules, d
             joules = b->joules;
         }
     }
-    const double least = knots->items[below].joules, most = knots->items[above].joules;
+    const double most = knots->items[above].joules;
+    joules = joules < least ? least : joules;
     *ret_joules = joules;
     *ret_off = joules - least > most - joules ? joules - least : most - joules;
     return true;
@@ -247,8 +266,9 @@ static enum vt_status over_counter(const struct vt_power_track *track,
                               "was too short",
                               track->domain->name);
     }
-    if (status == VT_OK && (!at_edge(&knots, window->begin_ns, &begin, &off_begin) ||
-                            !at_edge(&knots, window->end_ns, &end, &off_end))) {
+    if (status == VT_OK &&
+        (!at_edge(&knots, window->begin_ns, track->domain->most_w, &begin, &off_begin) ||
+         !at_edge(&knots, window->end_ns, track->domain->most_w, &end, &off_end))) {
         status = not_covered(track, err);
     }
     if (status == VT_OK) {

@@ -5,7 +5,9 @@
  * Counters. A counter holds the energy up to its last step. Each observed step is known to lie
  * between the last reading that showed the old value and the first that showed the new one. The
  * energy at an edge of the window is interpolated between the steps around it; as power is never
- * negative, it lies between their values for certain, and that is its uncertainty.
+ * negative, it lies between their values for certain, and that is its uncertainty. A counter that
+ * is read sparsely is read at the edge itself: where a domain says what it takes at most, the
+ * energy there is no less than that reading less what it can have taken since.
  *
  * Powers. Readings are integrated by trapezoid. Where power changes from W1 to W2 between two
  * readings dt apart, and each may be stale by up to one update period T, the integral may be off
@@ -57,7 +59,8 @@ struct vt_energy {
     double quantum_j;     /* of which: resolution */
     double class_j;       /* of which: the meter's class; 0 when not known */
     double mean_w;        /* joules / window */
-    double peak_w;        /* largest reading; of a counter, largest mean over half a second */
+    double peak_w;        /* largest reading; of a counter, largest mean over half a second,
+                             or between readings that lie further apart */
     double mlperf_w;      /* plain mean of the readings > 0 strictly inside; NAN for counters */
     uint64_t readings;    /* strictly inside the window */
     struct vt_update_period update;

@@ -464,9 +464,10 @@ static double read_channel(const struct channel *channel, const struct vt_meter_
     return (double)NAN;
 }
 
-static enum vt_status hwmon_read(void *meter, struct vt_meter_reading *ret_readings,
-                                 struct vt_error *err)
+static enum vt_status hwmon_read(void *meter, const bool *wanted,
+                                 struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     const struct hwmon *hwmon = meter;
     uint32_t good = 0;
 

@@ -54,10 +54,14 @@ struct vt_meter_domain {
     /* The domain of this meter whose readings hold this one's too, or which measures the same in
      * a better way; -1: none. A sum over a meter takes the domains with -1. */
     int32_t inside;
-    bool same;            /* that one measures just the same: the two can be compared */
-    double modulus_j;     /* where a counter begins again at 0; 0: never within reach */
-    double resolution;    /* the smallest difference it tells, J or W; 0: not known */
-    double accuracy;      /* its class, relative: 0.01 is 1 %; 0: not known, and not counted */
+    bool same;         /* that one measures just the same: the two can be compared */
+    double modulus_j;  /* where a counter begins again at 0; 0: never within reach */
+    double resolution; /* the smallest difference it tells, J or W; 0: not known */
+    double accuracy;   /* its class, relative: 0.01 is 1 %; 0: not known, and not counted */
+    /* Reading it costs milliseconds of a processor, so that away from the edges of windows it is
+     * read only so often; 0: with its meter. */
+    int64_t sparse_ns;
+    double most_w;        /* it never takes more; 0: not known */
     int64_t averaging_ns; /* a reading of watts is a mean over so long; 0: not known or none */
     bool stamped;         /* readings carry the moment of measuring, not that of reading */
     char note[200];       /* what a reader must know; "" */
@@ -107,9 +111,10 @@ struct vt_meter_ops {
     /*
      * Required. One thread at a time; may block as long as the hardware takes (an I2C register 0.5
      * ms), allocates nothing. Writes a reading a domain; a domain that fails is NAN while others go
-     * on. VT_ERR_READ only when none could be read.
+     * on. `wanted` says which domains are asked for, NULL: all; the readings of others are not
+     * looked at. VT_ERR_READ only when none of those could be read.
      */
-    enum vt_status (*read)(void *meter, struct vt_meter_reading *ret_readings,
+    enum vt_status (*read)(void *meter, const bool *wanted, struct vt_meter_reading *ret_readings,
                            struct vt_error *err);
     /*
      * Optional, for meters that tell their readings in the end only, whose read then gives nothing

@@ -30,9 +30,10 @@ static const struct vt_meter_domain *null_domains(const void *meter, uint32_t *r
     return &domain;
 }
 
-static enum vt_status null_read(void *meter, struct vt_meter_reading *ret_readings,
-                                struct vt_error *err)
+static enum vt_status null_read(void *meter, const bool *wanted,
+                                struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     (void)meter;
     (void)err;
     vt_meter_stamped(&ret_readings[0], vt_meter_now(), 0.0);

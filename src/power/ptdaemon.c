@@ -358,9 +358,10 @@ static const struct vt_meter_domain *ptdaemon_domains(const void *meter, uint32_
 }
 
 /* Nothing is told while it measures. */
-static enum vt_status ptdaemon_read(void *meter, struct vt_meter_reading *ret_readings,
-                                    struct vt_error *err)
+static enum vt_status ptdaemon_read(void *meter, const bool *wanted,
+                                    struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     (void)meter;
     (void)err;
     for (int i = 0; i < VT_PTD_DOMAINS; i++) {

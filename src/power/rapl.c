@@ -247,9 +247,10 @@ static double read_domain(struct rapl *rapl, uint32_t i)
                : (double)NAN;
 }
 
-static enum vt_status rapl_read(void *meter, struct vt_meter_reading *ret_readings,
-                                struct vt_error *err)
+static enum vt_status rapl_read(void *meter, const bool *wanted,
+                                struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     struct rapl *rapl = meter;
     uint32_t good = 0;
 

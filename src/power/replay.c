@@ -237,9 +237,10 @@ static const struct vt_meter_domain *replay_domains(const void *meter, uint32_t 
 }
 
 /* The latest row whose time has come, with the moment when it came. */
-static enum vt_status replay_read(void *meter, struct vt_meter_reading *ret_readings,
-                                  struct vt_error *err)
+static enum vt_status replay_read(void *meter, const bool *wanted,
+                                  struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     const struct replay *replay = meter;
     const struct vt_replay_curve *curve = &replay->curve;
     const double elapsed = (double)(vt_now_ns() - replay->start.ns) / 1e9;

@@ -20,6 +20,10 @@
 /* No meter is read more often for long. */
 #define PERIOD_LEAST_NS (1 * VT_NS_PER_MS)
 #define FIRST_ROOM      1024
+/* What is dear to read is read with its meter in the beginning, for six of NVML's steps, and after
+ * a mark until it has moved, but no longer than this. */
+#define DEAR_START_NS (600 * VT_NS_PER_MS)
+#define DEAR_MARK_NS  (2 * VT_NS_PER_S)
 /* Of a counter, the power that is shown is a mean over so long. */
 #define SHOWN_NS (500 * VT_NS_PER_MS)
 
@@ -29,6 +33,7 @@ struct column {
     double *values;
     size_t n, room;
     int64_t moved_ns; /* the last move of the value came after this */
+    int64_t asked_ns; /* when it was last asked for */
 };
 
 struct metered {
@@ -48,13 +53,14 @@ struct vt_sampler {
     uint32_t n_domains;
     struct column *columns;
     struct vt_meter_reading *readings; /* of one meter, the thread's */
+    bool *wanted;                      /* likewise */
     pthread_t thread;
     bool running;         /* the thread is there */
     pthread_mutex_t lock; /* of the columns and what follows */
     pthread_cond_t wake, news;
     bool stop, marked;
     bool out_of_memory;
-    int64_t start_ns, close_until_ns;
+    int64_t start_ns, marked_ns, close_until_ns;
     struct vt_sampler_cost cost;
 };
 
@@ -98,18 +104,33 @@ static bool keep(struct column *column, const struct vt_meter_reading *reading)
 
 /* --- the thread ---------------------------------------------------------------------------- */
 
+/* Whether a domain is read now, where its meter is. The caller holds the lock. */
+static bool is_wanted(const struct vt_sampler *sampler, const struct vt_meter_domain *domain,
+                      const struct column *column, int64_t now)
+{
+    const bool near = column->n == 0 || now < sampler->start_ns + DEAR_START_NS ||
+                      (sampler->marked_ns > 0 && now < sampler->marked_ns + DEAR_MARK_NS &&
+                       column->moved_ns < sampler->marked_ns);
+    return domain->sparse_ns == 0 || near || now - column->asked_ns >= domain->sparse_ns;
+}
+
 static void read_meter(struct vt_sampler *sampler, struct metered *metered)
 {
     struct vt_error ignored = VT_ERROR_INIT; /* lost readings are NAN, a window says so */
     const struct vt_meter_stamp now = vt_meter_now();
 
-    for (uint32_t i = 0; i < metered->n; i++) {
-        sampler->readings[i] = (struct vt_meter_reading){(double)NAN, now.ns, now.unix_ns};
-    }
-    (void)metered->ops->read(metered->meter, sampler->readings, &ignored);
     (void)pthread_mutex_lock(&sampler->lock);
     for (uint32_t i = 0; i < metered->n; i++) {
-        if (!sampler->out_of_memory &&
+        struct column *column = &sampler->columns[metered->first + i];
+        sampler->wanted[i] = is_wanted(sampler, &metered->domains[i], column, now.ns);
+        column->asked_ns = sampler->wanted[i] ? now.ns : column->asked_ns;
+        sampler->readings[i] = (struct vt_meter_reading){(double)NAN, now.ns, now.unix_ns};
+    }
+    (void)pthread_mutex_unlock(&sampler->lock);
+    (void)metered->ops->read(metered->meter, sampler->wanted, sampler->readings, &ignored);
+    (void)pthread_mutex_lock(&sampler->lock);
+    for (uint32_t i = 0; i < metered->n; i++) {
+        if (sampler->wanted[i] && !sampler->out_of_memory &&
             !keep(&sampler->columns[metered->first + i], &sampler->readings[i])) {
             sampler->out_of_memory = true;
         }
@@ -215,13 +236,14 @@ static enum vt_status open_meters(struct vt_sampler *sampler,
     }
     sampler->columns = vt_calloc((size_t)sampler->n_domains + 1, sizeof sampler->columns[0]);
     sampler->readings = vt_calloc((size_t)most + 1, sizeof sampler->readings[0]);
+    sampler->wanted = vt_calloc((size_t)most + 1, sizeof sampler->wanted[0]);
     for (uint32_t i = 0; sampler->columns != NULL && i < sampler->n_domains; i++) {
         sampler->columns[i].moved_ns = INT64_MIN;
         if (!grow(&sampler->columns[i])) {
             return vt_error_set(err, VT_ERR_MEMORY, "out of memory for readings of meters");
         }
     }
-    return sampler->columns != NULL && sampler->readings != NULL
+    return sampler->columns != NULL && sampler->readings != NULL && sampler->wanted != NULL
                ? VT_OK
                : vt_error_set(err, VT_ERR_MEMORY, "out of memory for readings of meters");
 }
@@ -350,6 +372,7 @@ void vt_sampler_free(struct vt_sampler *sampler)
     }
     vt_free(sampler->columns);
     vt_free(sampler->readings);
+    vt_free(sampler->wanted);
     (void)pthread_cond_destroy(&sampler->wake);
     (void)pthread_cond_destroy(&sampler->news);
     (void)pthread_mutex_destroy(&sampler->lock);
@@ -385,7 +408,8 @@ void vt_sampler_mark(struct vt_sampler *sampler)
 {
     (void)pthread_mutex_lock(&sampler->lock);
     sampler->marked = true;
-    sampler->close_until_ns = vt_now_ns() + MARK_LENGTH_NS;
+    sampler->marked_ns = vt_now_ns();
+    sampler->close_until_ns = sampler->marked_ns + MARK_LENGTH_NS;
     (void)pthread_cond_signal(&sampler->wake);
     (void)pthread_mutex_unlock(&sampler->lock);
 }
@@ -534,10 +558,35 @@ static double counted_watts(const struct column *column, double modulus_j)
     return span_ns >= SHOWN_NS ? joules / ((double)span_ns / 1e9) : (double)NAN;
 }
 
+/* Where a counter is read sparsely, its meter's power that measures the same knows better. */
+static uint32_t that_is_read_often(const struct vt_sampler *sampler, uint32_t index)
+{
+    const struct vt_sampler_domain at = vt_sampler_domain(sampler, index);
+    uint32_t i = at.first;
+
+    if (at.domain->sparse_ns == 0) {
+        return index;
+    }
+    while (i < sampler->n_domains) {
+        const struct vt_sampler_domain other = vt_sampler_domain(sampler, i);
+        if (other.first != at.first) {
+            return index;
+        }
+        if (other.domain->kind == VT_METER_POWER && other.domain->same &&
+            at.first + (uint32_t)other.domain->inside == index) {
+            return i;
+        }
+        i++;
+    }
+    return index;
+}
+
 double vt_sampler_watts(struct vt_sampler *sampler, uint32_t index)
 {
-    const struct vt_meter_domain *domain = vt_sampler_domain(sampler, index).domain;
     double watts = (double)NAN;
+
+    index = that_is_read_often(sampler, index);
+    const struct vt_meter_domain *domain = vt_sampler_domain(sampler, index).domain;
 
     (void)pthread_mutex_lock(&sampler->lock);
     const struct column *column = &sampler->columns[index];

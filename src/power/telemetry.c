@@ -203,9 +203,10 @@ static double mean_clock(struct processors *cpu)
     return n > 0 ? sum / n : (double)NAN;
 }
 
-static enum vt_status cpu_read(void *meter, struct vt_meter_reading *ret_readings,
-                               struct vt_error *err)
+static enum vt_status cpu_read(void *meter, const bool *wanted,
+                               struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     struct processors *cpu = meter;
     uint32_t good = 0;
 

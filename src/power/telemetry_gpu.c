@@ -177,9 +177,10 @@ static const struct vt_meter_domain *gpu_domains(const void *meter, uint32_t *re
     return gpus->domains;
 }
 
-static enum vt_status gpu_read(void *meter, struct vt_meter_reading *ret_readings,
-                               struct vt_error *err)
+static enum vt_status gpu_read(void *meter, const bool *wanted,
+                               struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
+    (void)wanted;
     const struct gpus *gpus = meter;
     uint32_t good = 0;
 

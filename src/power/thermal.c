@@ -88,7 +88,7 @@ double vt_thermal_read(struct vt_thermal *thermal, char *name, size_t size)
         struct vt_error ignored = VT_ERROR_INIT;
         uint32_t n;
         const struct vt_meter_domain *domains = source->ops->domains(source->meter, &n);
-        if (source->ops->read(source->meter, thermal->readings, &ignored) != VT_OK) {
+        if (source->ops->read(source->meter, NULL, thermal->readings, &ignored) != VT_OK) {
             continue;
         }
         for (uint32_t i = 0; i < n; i++) {

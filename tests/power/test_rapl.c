@@ -148,11 +148,11 @@ static void what_disappears_is_not_a_number(void **state)
     zone("intel-rapl:1", "package-1", "2000000");
     void *meter = tree_open(&vt_meter_rapl);
     tree_drop(CAP "intel-rapl:1/energy_uj");
-    assert_int_equal(vt_meter_rapl.read(meter, readings, &err), VT_OK);
+    assert_int_equal(vt_meter_rapl.read(meter, NULL, readings, &err), VT_OK);
     assert_near(readings[0].value, 1.0);
     assert_true(isnan(readings[1].value));
     tree_drop(CAP "intel-rapl:0/energy_uj");
-    assert_int_equal(vt_meter_rapl.read(meter, readings, &err), VT_ERR_READ);
+    assert_int_equal(vt_meter_rapl.read(meter, NULL, readings, &err), VT_ERR_READ);
     vt_meter_rapl.close(meter);
 }
 

@@ -23,7 +23,7 @@ static double value_of(const struct vt_meter_ops *ops, void *source, const char 
     uint32_t n = 0;
     const struct vt_meter_domain *domains = ops->domains(source, &n);
 
-    (void)!ops->read(source, readings, &err);
+    (void)!ops->read(source, NULL, readings, &err);
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(domains[i].kind, VT_METER_OTHER);
         if (strcmp(domains[i].name, name) == 0) {

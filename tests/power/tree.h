@@ -114,7 +114,7 @@ static inline double tree_value(const struct vt_meter_ops *ops, void *meter, con
     static struct vt_meter_reading readings[VT_METER_DOMAINS_MAX];
     struct vt_error err = VT_ERROR_INIT;
 
-    assert_int_equal(ops->read(meter, readings, &err), VT_OK);
+    assert_int_equal(ops->read(meter, NULL, readings, &err), VT_OK);
     return readings[tree_domain(ops, meter, name)].value;
 }
 
