@@ -297,12 +297,14 @@ static void choose(struct vt_precision_choice *choice)
         } else if (c->time_ns < choice->candidates[best].time_ns * (1 - WORTH)) {
             best = i;
         } else {
-            (void)snprintf(c->why, sizeof c->why, "not faster than %s by %g %%",
-                           choice->candidates[best].precision, WORTH * 100);
+            char other[sizeof choice->chosen];
+            memcpy(other, choice->candidates[best].precision, sizeof other);
+            (void)snprintf(c->why, sizeof c->why, "not faster than %s by %g %%", other,
+                           WORTH * 100);
         }
     }
     choice->made = true;
-    (void)snprintf(choice->chosen, sizeof choice->chosen, "%s", choice->candidates[best].precision);
+    memcpy(choice->chosen, choice->candidates[best].precision, sizeof choice->chosen);
     (void)snprintf(choice->why, sizeof choice->why, "%s",
                    best == 0 ? "none of the others is faster and holds"
                              : "the fastest whose quality holds");
