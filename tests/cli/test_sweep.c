@@ -1,52 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps as a user makes them: what they leave, how they go on, and that kill -9 loses nothing. */
-#include "vatio.h"
+/* Sweeps as a user makes them: what they leave, how they go on, what they refuse. */
+#include "sweeps.h"
 
-#include "vt_test.h"
-
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-/* How often the program is killed; 10 beside the other tests, more in a program of their own. */
-#ifndef KILLS
-#define KILLS 10
-#endif
-
-#define COMMON "--engine=null", "--duration=20ms", "--warm-up=0s", "--meter=none"
-
-static json_t *read_json(const char *folder, const char *name)
-{
-    char path[512];
-    json_error_t error;
-
-    (void)snprintf(path, sizeof path, "%s/%s/%s", work_folder, folder, name);
-    json_t *root = json_load_file(path, 0, &error);
-    if (root == NULL) {
-        print_message("%s: %s (line %d)\n", path, error.text, error.line);
-    }
-    return root;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
-static size_t count_state(const json_t *sweep, const char *state)
-{
-    const json_t *points = json_object_get(sweep, "points");
-    size_t n = 0;
-
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        n += strcmp(text_of(json_array_get(points, i), "state"), state) == 0;
-    }
-    return n;
-}
 
 static void test_points_and_sweep_json(void **state)
 {
@@ -95,47 +51,6 @@ static void test_points_and_sweep_json(void **state)
 }
 
 /* --- caps and energy ------------------------------------------------------------------------- */
-
-#define ZONE        "sys/class/powercap/intel-rapl:0"
-#define LIMIT       ZONE "/constraint_1_power_limit_uw"
-#define LIMIT_THERE "225000000\n"
-
-/* A machine of files below the work folder whose package can be capped. */
-static void make_machine(void)
-{
-    static const struct {
-        const char *name, *text;
-    } files[] = {
-        {ZONE "/name", "package-0\n"},
-        {ZONE "/enabled", "0\n"},
-        {ZONE "/constraint_0_name", "short_term\n"},
-        {ZONE "/constraint_0_power_limit_uw", "400000000\n"},
-        {ZONE "/constraint_1_name", "long_term\n"},
-        {LIMIT, LIMIT_THERE},
-        {ZONE "/constraint_1_max_power_uw", "350000000\n"},
-    };
-    char command[256];
-
-    (void)snprintf(command, sizeof command, "mkdir -p %s", work_path(ZONE));
-    assert_int_equal(system(command), 0);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        write_work_file(files[i].name, files[i].text, strlen(files[i].text));
-    }
-    assert_int_equal(setenv("VATIO_CAP_RECORDS", work_path("records"), 1), 0);
-}
-
-static bool limit_is(const char *wanted)
-{
-    char text[32] = "";
-    FILE *file = fopen(work_path(LIMIT), "r");
-
-    assert_non_null(file);
-    if (fgets(text, sizeof text, file) == NULL) {
-        text[0] = '\0';
-    }
-    (void)fclose(file);
-    return strtol(text, NULL, 10) == strtol(wanted, NULL, 10);
-}
 
 static void test_caps_are_held_and_put_back(void **state)
 {
@@ -451,162 +366,6 @@ static void test_interrupted_and_gone_on_with(void **state)
     json_decref(sweep);
 }
 
-/* --- kill -9 --------------------------------------------------------------------------------- */
-
-static void nap_ms(int ms)
-{
-    struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000L};
-    (void)nanosleep(&time, NULL);
-}
-
-/* Starts a sweep of eight points in `folder` and kills it after a while. */
-static void sweep_and_kill(const char *folder, int after_ms)
-{
-    char output[64];
-    int status;
-
-    (void)snprintf(output, sizeof output, "--output=%s", folder);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (chdir(work_folder) != 0 || freopen("/dev/null", "w", stdout) == NULL ||
-            freopen("/dev/null", "w", stderr) == NULL) {
-            _exit(99);
-        }
-        (void)execl(VATIO_PROGRAM, "vatio", "sweep", "digits", "--batch=1..8", "--cap=100,150",
-                    "--sysfs=sys", output, COMMON, NULL);
-        _exit(97);
-    }
-    nap_ms(after_ms);
-    (void)kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-}
-
-/* The guardian puts the cap back and lets go of the machine. */
-static void assert_caps_come_back(void)
-{
-    for (int waited = 0; waited < 20000; waited += 5) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "ls %s/caps-* >/dev/null 2>&1",
-                       work_path("records"));
-        if (limit_is(LIMIT_THERE) && system(command) != 0) {
-            return;
-        }
-        nap_ms(5);
-    }
-    fail_msg("the cap did not come back");
-}
-
-/* When the result of every done point was written: it must not be written again. */
-static size_t note_done(const char *folder, struct timespec written[8])
-{
-    char path[512];
-    struct stat info;
-    size_t n = 0;
-
-    memset(written, 0, 8 * sizeof written[0]);
-    (void)snprintf(path, sizeof path, "%s/%s/sweep.json", work_folder, folder);
-    if (access(path, F_OK) != 0) {
-        return 0; /* killed before anything was there */
-    }
-    json_t *sweep = read_json(folder, "sweep.json");
-    assert_non_null(sweep); /* at any moment it is whole */
-    const json_t *points = json_object_get(sweep, "points");
-    assert_int_equal(json_array_size(points), 8);
-    for (size_t i = 0; i < 8; i++) {
-        const json_t *point = json_array_get(points, i);
-        (void)snprintf(path, sizeof path, "%s/%s/points/%s/result.json", work_folder, folder,
-                       text_of(point, "id"));
-        if (strcmp(text_of(point, "state"), "done") == 0) {
-            assert_int_equal(stat(path, &info), 0);
-            written[i] = info.st_mtim;
-            n++;
-        }
-    }
-    json_decref(sweep);
-    return n;
-}
-
-static void assert_complete(const char *folder, const struct timespec written[8])
-{
-    struct timespec now[8];
-
-    assert_int_equal(note_done(folder, now), 8);
-    for (size_t i = 0; i < 8; i++) {
-        bool was_done = written[i].tv_sec != 0;
-        assert_true(!was_done ||
-                    (now[i].tv_sec == written[i].tv_sec && now[i].tv_nsec == written[i].tv_nsec));
-    }
-}
-
-/* The points of a sweep without what was measured. */
-static json_t *skeleton(const char *folder)
-{
-    json_t *sweep = read_json(folder, "sweep.json"), *list = json_array();
-    const json_t *points = json_object_get(sweep, "points");
-
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *point = json_array_get(points, i);
-        (void)json_array_append_new(list, json_pack("{s:O,s:O,s:O,s:O,s:O}", "id",
-                                                    json_object_get(point, "id"), "axes",
-                                                    json_object_get(point, "axes"), "state",
-                                                    json_object_get(point, "state"), "repeat",
-                                                    json_object_get(point, "repeat"), "position",
-                                                    json_object_get(point, "position")));
-    }
-    json_decref(sweep);
-    return list;
-}
-
-static void test_killed_at_any_moment(void **state)
-{
-    struct timespec written[8], begin, end;
-    size_t kept = 0, none = 0;
-    (void)state;
-
-    make_machine();
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    struct outcome run = vatio("sweep", "digits", "--batch=1..8", "--cap=100,150", "--sysfs=sys",
-                               "--output=calm", COMMON, NULL);
-    (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    assert_int_equal(run.code, 0);
-    outcome_free(&run);
-    int whole_ms =
-        (int)((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
-    json_t *calm = skeleton("calm");
-    for (int i = 0; i < KILLS; i++) {
-        char folder[32], resume[64];
-        (void)snprintf(folder, sizeof folder, "killed%d", i);
-        (void)snprintf(resume, sizeof resume, "--resume=%s", folder);
-        /* Spread over the whole of it, at odd places. */
-        sweep_and_kill(folder, (whole_ms * i + whole_ms * ((i * 37) % 101) / 101) / KILLS);
-        assert_caps_come_back();
-        size_t done = note_done(folder, written);
-        kept += done;
-        none += done == 0;
-        char path[128];
-        (void)snprintf(path, sizeof path, "%s/sweep.json", folder);
-        if (access(work_path(path), F_OK) != 0) {
-            continue; /* killed before there was anything to go on with */
-        }
-        run = vatio("sweep", resume, NULL);
-        if (run.code != 0) {
-            print_message("%s: %d %s\n%s\n", folder, run.code, run.err, run.out);
-        }
-        assert_int_equal(run.code, 0);
-        outcome_free(&run);
-        assert_true(limit_is(LIMIT_THERE));
-        assert_complete(folder, written);
-        json_t *points = skeleton(folder);
-        assert_true(json_equal(points, calm));
-        json_decref(points);
-    }
-    json_decref(calm);
-    print_message("%d kills; %zu finished points kept, %zu kills before the first one\n", KILLS,
-                  kept, none);
-    assert_true(kept > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,10 +383,6 @@ int main(void)
         cmocka_unit_test(test_cooling_is_bounded),
         cmocka_unit_test(test_beyond_the_knee_points_are_left_out),
         cmocka_unit_test(test_interrupted_and_gone_on_with),
-        cmocka_unit_test(test_killed_at_any_moment),
     };
-    const struct CMUnitTest kills[] = {cmocka_unit_test(test_killed_at_any_moment)};
-
-    return KILLS == 10 ? cmocka_run_group_tests(tests, make_work_folder, remove_work_folder)
-                       : cmocka_run_group_tests(kills, make_work_folder, remove_work_folder);
+    return cmocka_run_group_tests(tests, make_work_folder, remove_work_folder);
 }
