@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "power/cap_record.h"
+#include "power/cap/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "power/nvpmodel_conf.h"
+#include "power/cap/nvpmodel_conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "power/cap.h"
-#include "power/cap_file.h"
-#include "power/cap_record.h"
+#include "power/cap/cap.h"
+#include "power/cap/file.h"
+#include "power/cap/record.h"
 
 #define ZONE0   "class/powercap/intel-rapl:0"
 #define ZONE1   "class/powercap/intel-rapl:1"

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "power/nvpmodel_conf.h"
+#include "power/cap/nvpmodel_conf.h"
 
 static const char conf_text[] = "# a board\n"
                                 "< PARAM TYPE=FILE NAME=CPU_ONLINE >\n"

@@ -3,7 +3,7 @@
 #include "caps.h"
 
 #include "base/alloc.h"
-#include "power/cap_replay.h"
+#include "power/cap/replay.h"
 
 static struct vt_cap_record make_record(const struct vt_cap_places *places)
 {

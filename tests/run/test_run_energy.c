@@ -45,10 +45,11 @@ static const struct vt_meter_domain *played_domains(const void *meter, uint32_t 
     return played->domains;
 }
 
-static enum vt_status played_read(void *meter, struct vt_meter_reading *ret_readings,
-                                  struct vt_error *err)
+static enum vt_status played_read(void *meter, const bool *wanted,
+                                  struct vt_meter_reading *ret_readings, struct vt_error *err)
 {
     const struct played *played = meter;
+    (void)wanted;
     (void)err;
     for (uint32_t i = 0; i < played->n; i++) {
         ret_readings[i] = (struct vt_meter_reading){(double)NAN, INT64_MIN, INT64_MIN};

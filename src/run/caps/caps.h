@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caps of a run: set before anything is measured, put back when all is. How that is kept also
- * where the process dies: power/cap.h.
+ * where the process dies: power/cap/cap.h.
  *
  * Threading: one thread.
  */
 #ifndef VT_RUN_CAPS_CAPS_H
 #define VT_RUN_CAPS_CAPS_H
 
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "result/result.h"
 #include "run/job.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "run/caps/caps.h"
 
 #define FIELD(name) offsetof(struct vt_caps_job, name)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caps of a sweep: one hold over all of it, set anew for every point, put back in the end
- * however the sweep ends (power/cap.h).
+ * however the sweep ends (power/cap/cap.h).
  */
 #ifndef VT_RUN_SWEEP_CAP_H
 #define VT_RUN_SWEEP_CAP_H
 
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "result/sweep.h"
 #include "run/energy/places.h"
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/number_list.h"
 #include "base/quote.h"
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "run/job_part.h"
 
 #define FIELD(name) offsetof(struct vt_sweep_job, name)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "power/cap_replay.h"
+#include "power/cap/replay.h"
 #include "power/sysfs.h"
 
 /* "rapl package-0, rapl package-1 and 3 more" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "power/nvpmodel_conf.h"
+#include "power/cap/nvpmodel_conf.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #ifndef VT_POWER_CAP_REPLAY_H
 #define VT_POWER_CAP_REPLAY_H
 
-#include "power/cap.h"
-#include "power/cap_record.h"
+#include "power/cap/cap.h"
+#include "power/cap/record.h"
 
 /* Kinds in all, at most. */
 #define VT_CAP_KINDS_MAX 16

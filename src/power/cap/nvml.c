@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/quote.h"
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "power/nvml_library.h"
 
 #define CLOCKS_MAX 512

@@ -26,8 +26,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/quote.h"
-#include "power/cap.h"
-#include "power/nvpmodel_conf.h"
+#include "power/cap/cap.h"
+#include "power/cap/nvpmodel_conf.h"
 
 #define PROGRAM     "nvpmodel"
 #define CONF        "/etc/nvpmodel.conf"

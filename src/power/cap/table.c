@@ -7,8 +7,8 @@
 
 #include "base/options.h"
 #include "base/quote.h"
-#include "power/cap.h"
-#include "power/cap_replay.h"
+#include "power/cap/cap.h"
+#include "power/cap/replay.h"
 
 static const struct vt_cap_ops *const table[] = {
     &vt_cap_nvml,     &vt_cap_nvml_clocks, &vt_cap_rapl,   &vt_cap_cpufreq,

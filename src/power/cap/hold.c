@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/quote.h"
-#include "power/cap.h"
-#include "power/cap_guardian.h"
-#include "power/cap_replay.h"
+#include "power/cap/cap.h"
+#include "power/cap/guardian.h"
+#include "power/cap/replay.h"
 
 /* Hardware takes a limit up within milliseconds; GPUs answer with the new one a little later. */
 #define SETTLE_NS (VT_NS_PER_S)

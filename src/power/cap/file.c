@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "power/cap_file.h"
+#include "power/cap/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

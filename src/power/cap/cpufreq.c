@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "power/cap_file.h"
+#include "power/cap/file.h"
 
 static bool add_policy(struct vt_cap_files *files, const char *folder, const char *policy)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "power/cap_file.h"
+#include "power/cap/file.h"
 
 #define CONSTRAINTS_MAX 8
 #define MICRO           1e-6

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "power/cap_record.h"
+#include "power/cap/record.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "power/cap.h"
+#include "power/cap/cap.h"
 
 struct vt_cap_guardian {
     pid_t pid;

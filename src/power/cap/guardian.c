@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "power/cap_guardian.h"
+#include "power/cap/guardian.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "power/cap_replay.h"
+#include "power/cap/replay.h"
 
 /* It answers at once; so long it may take on a machine that is swapping. */
 #define ANSWER_MS    10000

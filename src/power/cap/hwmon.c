@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "power/cap_file.h"
+#include "power/cap/file.h"
 
 #define MICRO 1e-6
 

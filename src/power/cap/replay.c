@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "power/cap_replay.h"
+#include "power/cap/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #ifndef VT_POWER_CAP_FILE_H
 #define VT_POWER_CAP_FILE_H
 
-#include "power/cap.h"
+#include "power/cap/cap.h"
 #include "power/sysfs.h"
 
 struct vt_cap_file {

@@ -16,7 +16,7 @@
 #ifndef VT_POWER_CAP_RECORD_H
 #define VT_POWER_CAP_RECORD_H
 
-#include "power/cap.h"
+#include "power/cap/cap.h"
 
 /* So many items fit into so many bytes, whatever they are called. */
 #define VT_CAP_RECORD_BYTES_MAX ((size_t)1024 * 1024)
