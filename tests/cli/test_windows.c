@@ -36,10 +36,9 @@ static void volumes_run(void **state)
 {
     (void)state;
     make_network();
-    struct outcome outcome =
-        vatio("run", "net.onnx", "--shape", "input=1x1x24x19x24", "--engine-option", WINDOW, "-s",
-              "singlestream,offline", "-d", "20ms", "--min-query-count", "1", "-t", "2", "-l", "2",
-              "--json", "-o", "run", NULL);
+    struct outcome outcome = vatio("run", "net.onnx", "--shape", "input=1x1x24x19x24",
+                                   "--engine-option", WINDOW, "-s", "singlestream,offline", "-d",
+                                   "20ms", "-t", "2", "-l", "2", "--json", "-o", "run", NULL);
     json_t *root = run_json(&outcome);
     assert_int_equal(outcome.code, 0);
     char *text = json_dumps(root, 0);
