@@ -66,6 +66,7 @@ enum vt_sweep_latency {
 
 struct vt_sweep_measured {
     bool valid;
+    char reason[256]; /* why not valid; "" */
     char metric_name[48], metric_unit[24];
     double metric;
     double samples_per_second;
@@ -84,7 +85,7 @@ struct vt_sweep_point {
     uint32_t repeat;   /* from 0 */
     uint32_t position; /* in the order of measuring, from 0 */
     enum vt_sweep_state state;
-    char reason[256]; /* why failed or skipped */
+    char reason[256]; /* why failed, skipped or not valid */
     struct vt_sweep_measured measured;
     double enforced_cap; /* what the hardware said it keeps */
     double start_temperature_c;

@@ -103,6 +103,11 @@ static void take_entry(const json_t *root, const json_t *entry, const char *scen
     bool rate = strcmp(scenario, "offline") == 0 || strcmp(scenario, "server") == 0;
 
     m->valid = json_is_true(json_object_get(entry, "valid"));
+    const char *reason = json_string_value(json_array_get(json_object_get(entry, "reasons"), 0));
+    if (!m->valid && reason != NULL) {
+        (void)snprintf(m->reason, sizeof m->reason, "%s", reason);
+        vt_tame(m->reason);
+    }
     copy_text(metric, "name", m->metric_name, sizeof m->metric_name);
     copy_text(metric, "unit", m->metric_unit, sizeof m->metric_unit);
     m->metric = number_of(metric, "value");

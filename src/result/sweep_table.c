@@ -45,10 +45,10 @@ char *vt_sweep_point_text(const struct vt_sweep_point *point, char *text, size_t
     }
     bool p99 = isfinite(m->p99_ns);
     double ns = p99 ? m->p99_ns : m->mean_ns;
-    (void)snprintf(text, size, "%s samples/s  %s %s%s%s",
+    (void)snprintf(text, size, "%s samples/s  %s %s%s%s%s",
                    vt_number_text(m->samples_per_second, rate, sizeof rate), p99 ? "p99" : "mean",
                    vt_sweep_time_text(ns, latency, sizeof latency), joules,
-                   m->valid ? "" : "  not valid");
+                   m->valid ? "" : "  not valid: ", m->valid ? "" : point->reason);
     return text;
 }
 

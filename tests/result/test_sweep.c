@@ -60,6 +60,7 @@ static void test_offline(void **state)
     assert_int_equal(m.latency_of, VT_SWEEP_REQUEST);
     assert_true(m.mean_ns == 2 * 2e9 / 100 && isnan(m.p99_ns));
     assert_true(isnan(m.joules_per_sample));
+    assert_string_equal(m.reason, "");
     assert_string_equal(m.energy_reason, "no meter");
 
     assert_int_equal(
@@ -94,6 +95,21 @@ static void test_streams_and_energy(void **state)
     assert_string_equal(m.meter, "nvml");
 }
 
+static void test_why_a_point_is_not_valid(void **state)
+{
+    struct vt_error err = VT_ERROR_INIT;
+    struct vt_sweep_measured m;
+    (void)state;
+
+    assert_int_equal(read_run("{\"results\": [{\"scenario\": \"server\", \"mode\": "
+                              "\"performance\", \"valid\": false, \"reasons\": [\"too few "
+                              "queries\", \"late\"], \"metric\": {\"value\": 3}}]}",
+                              "server", &err, &m),
+                     VT_OK);
+    assert_false(m.valid);
+    assert_string_equal(m.reason, "too few queries");
+}
+
 static void test_what_is_no_result(void **state)
 {
     struct vt_error err = VT_ERROR_INIT;
@@ -120,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_offline, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_streams_and_energy, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_why_a_point_is_not_valid, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_what_is_no_result, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

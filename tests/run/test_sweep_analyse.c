@@ -232,6 +232,18 @@ static void test_what_is_not_known_is_undecided(void **state)
     assert_non_null(statement_of(&sweep, "intervals"));
     vt_sweep_release(&sweep);
 
+    /* No size past the knee: what energy does there is not known. */
+    make_sweep(&sweep, 6, batches, 0, 0, 1);
+    for (uint32_t i = 0; i < 6; i++) {
+        put_point(&sweep, i, 1000 * batches[i], 1e6, 1 / batches[i], 0.01 / batches[i]);
+    }
+    analyse(&sweep);
+    const struct vt_sweep_statement *third = statement_of(&sweep, "latency_and_energy_over_batch");
+    assert_int_equal(third->holds, VT_SWEEP_UNDECIDED);
+    assert_non_null(strstr(third->text, "falls up to the knee"));
+    assert_null(strstr(third->text, "flat"));
+    vt_sweep_release(&sweep);
+
     /* A rise that the noise covers. */
     make_sweep(&sweep, 3, batches, 0, 0, 2);
     const double noisy[] = {100, 130, 128, 140, 90, 132};

@@ -412,13 +412,16 @@ static enum vt_sweep_holds state_fall(struct vt_sweep_statement *statement, cons
     vt_sweep_add_figure(statement, "energy_fall_ratio", fall.value);
     vt_sweep_add_figure(statement, "energy_fall_ratio_low", fall.low);
     vt_sweep_add_figure(statement, "energy_fall_ratio_high", fall.high);
-    vt_sweep_add_figure(statement, "energy_past_knee_ratio", rest.value);
     vt_sweep_add_text(
         statement, "; energy of a sample %s up to the knee, from %s to %s J, %s times",
         falls[falling], vt_number_text(settings[line->setting[0]].joules.value, a, sizeof a),
         vt_number_text(settings[line->setting[knee]].joules.value, b, sizeof b),
         vt_number_text(fall.value, c, sizeof c));
     add_interval(statement, &fall);
+    if (knee == line->n - 1) { /* nothing lies past it */
+        return falling == VT_SWEEP_HOLDS ? VT_SWEEP_UNDECIDED : falling;
+    }
+    vt_sweep_add_figure(statement, "energy_past_knee_ratio", rest.value);
     vt_sweep_add_text(statement, ", and %s past it, %s times", rests[resting],
                       vt_number_text(rest.value, c, sizeof c));
     return both(falling, resting);

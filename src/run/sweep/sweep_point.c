@@ -209,7 +209,7 @@ static void judge(const struct vt_sweep *sweep, struct vt_sweep_point *point, co
     }
     if (status == VT_OK) {
         point->state = VT_SWEEP_DONE;
-        point->reason[0] = '\0';
+        memcpy(point->reason, point->measured.reason, sizeof point->reason);
     } else {
         fail(point, ending, log, &why, limit_ns);
     }
@@ -273,7 +273,7 @@ bool vt_sweep_point_adopt(const struct vt_sweep *sweep, struct vt_sweep_point *p
     if (whole) {
         point->measured = measured;
         point->state = VT_SWEEP_DONE;
-        point->reason[0] = '\0';
+        memcpy(point->reason, point->measured.reason, sizeof point->reason);
     }
     vt_free(folder);
     return whole;
