@@ -20,13 +20,14 @@ add_library(vt_compiler INTERFACE)
 target_compile_definitions(vt_compiler INTERFACE _GNU_SOURCE)
 target_compile_options(vt_compiler INTERFACE
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
-  -Wcast-align -Wundef -Wvla -Wdouble-promotion -Wformat=2 -Wno-missing-field-initializers
+  -Wcast-align -Wundef -Wvla -Wformat=2 -Wno-missing-field-initializers
   -fno-math-errno -ffp-contract=off -fno-strict-aliasing
   $<$<BOOL:${VT_WERROR}>:-Werror>
-  # snprintf cuts on purpose where a text has a limit.
   # Clang warns where a loop that may become vector code does not: at -O1 none does.
   $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>
-  $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>)
+  # snprintf cuts on purpose where a text has a limit. Clang calls every NAN and INFINITY of a double
+  # a promotion.
+  $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation -Wdouble-promotion>)
 if(VT_SANITIZE)
   target_compile_options(vt_compiler INTERFACE
     -fsanitize=${VT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

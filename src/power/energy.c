@@ -13,6 +13,9 @@
 #define HOLE_STEPS 8
 /* Further apart than this, what happened between is not seen. */
 #define GAP_STEPS 4
+/* What is read sparsely is read more closely than this near edges: only there its steps are told.
+ */
+#define CLOSE_NS (200 * VT_NS_PER_MS)
 /* Fewer changes than this tell no period. */
 #define CHANGES_LEAST 3
 
@@ -60,9 +63,8 @@ static void collect(const struct vt_power_track *track, struct changes *changes)
     size_t unchanged = 0;
 
     for (size_t i = 0; i < track->n; i++) {
-        const int64_t sparse_ns = track->domain->sparse_ns;
         const bool rested =
-            sparse_ns > 0 && i > 0 && track->ns[i] - track->ns[i - 1] > sparse_ns / 2;
+            track->domain->sparse_ns > 0 && i > 0 && track->ns[i] - track->ns[i - 1] > CLOSE_NS;
         if (rested || isnan(track->values[i])) {
             has_change = false; /* what happened meanwhile is not known */
             unchanged = 0;

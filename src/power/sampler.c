@@ -20,10 +20,11 @@
 /* No meter is read more often for long. */
 #define PERIOD_LEAST_NS (1 * VT_NS_PER_MS)
 #define FIRST_ROOM      1024
-/* What is dear to read is read with its meter in the beginning, for six of NVML's steps, and after
- * a mark until it has moved, but no longer than this. */
-#define DEAR_START_NS (600 * VT_NS_PER_MS)
-#define DEAR_MARK_NS  (2 * VT_NS_PER_S)
+/* What is dear to read is read in the beginning, twice for each of six of NVML's steps, and after a
+ * mark until it has moved, but no longer than this. */
+#define DEAR_START_NS   (600 * VT_NS_PER_MS)
+#define DEAR_SPACING_NS (50 * VT_NS_PER_MS)
+#define DEAR_MARK_NS    (2 * VT_NS_PER_S)
 /* Of a counter, the power that is shown is a mean over so long. */
 #define SHOWN_NS (500 * VT_NS_PER_MS)
 
@@ -148,6 +149,10 @@ static int64_t next_due(const struct vt_sampler *sampler, const struct metered *
     }
     if (metered->counts && now < sampler->close_until_ns && metered->period_ns > MARK_SPACING_NS) {
         return now + MARK_SPACING_NS;
+    }
+    if (metered->counts && now < sampler->start_ns + DEAR_START_NS &&
+        metered->period_ns > DEAR_SPACING_NS) {
+        return now + DEAR_SPACING_NS;
     }
     /* In step with its period since the start, so that meters are read together where they can be;
      * what was missed is not made up for. */

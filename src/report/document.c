@@ -103,6 +103,7 @@ static void *with_room(struct vt_document *document, void *items, size_t n, size
     return grown;
 }
 
+VT_PRINTF(2, 0)
 static const char *say(struct vt_document *document, const char *fmt, va_list args)
 {
     va_list again;

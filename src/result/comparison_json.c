@@ -38,7 +38,7 @@ bool vt_comparison_agrees(const struct vt_comparison *comparison)
 
 double vt_compared_rms(const struct vt_compared_engine *engine)
 {
-    double rms = NAN;
+    double rms = (double)NAN;
     for (uint32_t k = 0; k < engine->n_outputs; k++) {
         if (engine->outputs[k].elements > 0) {
             rms = fmax(rms, engine->outputs[k].rms_relative); /* a NaN is the lesser one */

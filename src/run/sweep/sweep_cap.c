@@ -50,7 +50,7 @@ enum vt_status vt_sweep_cap_set(struct vt_sweep_cap *cap, const struct vt_sweep 
 enum vt_status vt_sweep_cap_release(struct vt_sweep_cap *cap, struct vt_sweep *sweep,
                                     struct vt_error *err)
 {
-    uint32_t n, restored = 0;
+    uint32_t n;
     size_t used;
 
     if (cap->hold == NULL) {
@@ -64,7 +64,6 @@ enum vt_status vt_sweep_cap_release(struct vt_sweep_cap *cap, struct vt_sweep *s
     used = (size_t)snprintf(sweep->caps, sizeof sweep->caps, "%s:", held[0].kind->name);
     for (uint32_t i = 0; i < n; i++) {
         char previous[40] = "what it was";
-        restored += held[i].restored;
         if (isfinite(held[i].previous)) {
             vt_format_real(held[i].previous, previous, sizeof previous);
         }
