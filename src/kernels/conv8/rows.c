@@ -9,9 +9,16 @@
  */
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "kernels/conv8/ways.h"
 
 #define NR VT_GEMM8_NR
+/* Pixels that are copied at once, and bytes that this may read behind the last image. */
+#define PIECE 8
+#define SLACK 64
 /* Images that are laid out together, so that threads meet less often. */
 #define CHUNK_BYTES ((int64_t)1 << 20)
 
@@ -105,38 +112,87 @@ static void lay_items(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 
 /* --- panels --------------------------------------------------------------------------------- */
 
+/* Neighbouring outputs of a row: where their pixels begin in the laid image, and their lanes. */
+struct run {
+    const uint8_t *from;
+    int64_t lane, count;
+};
+
+/* Outputs [n, n + lanes) as runs, by lanes; returns how many. */
+static int find_runs(const struct vt_conv8 *conv, const uint8_t *laid, int64_t n, int64_t lanes,
+                     struct run ret[NR])
+{
+    const int64_t width = conv8_span(conv, 2) * 4, height = conv8_span(conv, 1) * width;
+    int count = 0;
+    for (int64_t lane = 0; lane < lanes; count++) {
+        const int64_t at = n + lane, x = at % conv->out[2], y = at / conv->out[2] % conv->out[1];
+        const int64_t z = at / conv->out[2] / conv->out[1];
+        const int64_t left = conv->out[2] - x;
+        ret[count] = (struct run){laid + z * conv->stride[0] * height +
+                                      y * conv->stride[1] * width + x * conv->stride[2] * 4,
+                                  lane, left < lanes - lane ? left : lanes - lane};
+        lane += ret[count].count;
+    }
+    return count;
+}
+
 static void copy_pixels(const uint8_t *from, int64_t stride, int64_t n, uint8_t *to)
 {
-    if (stride == 1) {
-        if (n == NR) {
-            memcpy(to, from, (size_t)NR * 4);
-        } else {
-            memcpy(to, from, (size_t)n * 4);
-        }
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
         memcpy(to + 4 * i, from + 4 * stride * i, 4);
     }
 }
 
-/* Neighbouring outputs of a row, [n, n + count), into lanes of a panel. */
-static void pack_run(const struct vt_conv8 *conv, const uint8_t *laid, int64_t n, int64_t count,
-                     uint8_t *to)
+/* The same in larger pieces. May write what up to PIECE - 1 more pixels take, and read SLACK. */
+static void copy_pieces(const uint8_t *from, int64_t stride, int64_t n, uint8_t *to)
+{
+    if (stride == 1) {
+        for (int64_t i = 0; i < n; i += PIECE) {
+            memcpy(to + 4 * i, from + 4 * i, (size_t)4 * PIECE);
+        }
+        return;
+    }
+#if defined(__SSE2__)
+    if (stride == 2) {
+        for (int64_t i = 0; i < n; i += 4) {
+            const __m128 a = _mm_castsi128_ps(_mm_loadu_si128((const void *)(from + 8 * i)));
+            const __m128 b = _mm_castsi128_ps(_mm_loadu_si128((const void *)(from + 8 * i + 16)));
+            _mm_storeu_si128((void *)(to + 4 * i), _mm_castps_si128(_mm_shuffle_ps(a, b, 0x88)));
+        }
+        return;
+    }
+#endif
+    copy_pixels(from, stride, n, to);
+}
+
+/* One step of a panel. What pieces write too much is of a later lane or of the next step, which
+ * come after it. */
+static void pack_step(const struct run *runs, int count, int64_t offset, int64_t stride, bool last,
+                      uint8_t *to)
+{
+    for (int i = 0; i < count; i++) {
+        const uint8_t *from = runs[i].from + offset;
+        if (last) {
+            copy_pixels(from, stride, runs[i].count, to + runs[i].lane * 4);
+        } else {
+            copy_pieces(from, stride, runs[i].count, to + runs[i].lane * 4);
+        }
+    }
+}
+
+static void pack_panel(const struct vt_conv8 *conv, const struct run *runs, int count, uint8_t *to)
 {
     const int64_t width = conv8_span(conv, 2) * 4;
     const int64_t height = conv8_span(conv, 1) * width, depth = conv8_span(conv, 0) * height;
-    const int64_t x = n % conv->out[2], y = n / conv->out[2] % conv->out[1];
-    const int64_t z = n / conv->out[2] / conv->out[1], fours = conv8_fours(conv);
-    const uint8_t *from =
-        laid + z * conv->stride[0] * height + y * conv->stride[1] * width + x * conv->stride[2] * 4;
-    for (int64_t four = 0; four < fours; four++, from += depth) {
+    int64_t left = conv8_fours(conv) * conv8_volume(conv->kernel);
+    for (int64_t image = 0; left > 0; image += depth) {
         for (int64_t kz = 0; kz < conv->kernel[0]; kz++) {
             for (int64_t ky = 0; ky < conv->kernel[1]; ky++) {
-                const uint8_t *row =
-                    from + kz * conv->dilation[0] * height + ky * conv->dilation[1] * width;
+                const int64_t row = image + kz * conv->dilation[0] * height +
+                                    ky * conv->dilation[1] * width;
                 for (int64_t kx = 0; kx < conv->kernel[2]; kx++, to += (ptrdiff_t)4 * NR) {
-                    copy_pixels(row + kx * conv->dilation[2] * 4, conv->stride[2], count, to);
+                    pack_step(runs, count, row + kx * conv->dilation[2] * 4, conv->stride[2],
+                              --left == 0, to);
                 }
             }
         }
@@ -152,20 +208,12 @@ static void pack_patches(const void *ctx, int64_t batch, int64_t n0, int64_t nc,
     const uint8_t *laid = p->laid + batch * (laid_bytes(conv) / conv->groups);
     const int64_t steps = conv8_fours(conv) * conv8_volume(conv->kernel);
     const int64_t panel_bytes = vt_gemm8_k4(conv->gemm, steps * 4) * 4 * NR;
+    struct run runs[NR];
     for (int64_t n = 0; n < nc; n += NR, ret_packed += panel_bytes) {
         const int64_t lanes = nc - n < NR ? nc - n : NR;
-        if (lanes < NR) {
-            memset(ret_packed, 0, (size_t)panel_bytes);
-        } else {
-            const int64_t used = steps * 4 * NR;
-            memset(ret_packed + used, 0, (size_t)(panel_bytes - used));
-        }
-        for (int64_t lane = 0; lane < lanes;) {
-            const int64_t at = n0 + n + lane, left = conv->out[2] - at % conv->out[2];
-            const int64_t count = left < lanes - lane ? left : lanes - lane;
-            pack_run(conv, laid, at, count, ret_packed + lane * 4);
-            lane += count;
-        }
+        const int64_t used = lanes < NR ? 0 : steps * 4 * NR;
+        memset(ret_packed + used, 0, (size_t)(panel_bytes - used));
+        pack_panel(conv, runs, find_runs(conv, laid, n0 + n, lanes, runs), ret_packed);
     }
 }
 
@@ -290,7 +338,7 @@ static size_t workspace_bytes(const struct vt_conv8 *conv, bool weight_zeros, ui
     const int64_t images = pointwise ? conv->batch : chunk_of(conv);
     product_init(&gemm, conv, NULL, images);
     gemm.finish.a_zero = weight_zeros ? &some : NULL;
-    const size_t laid = pointwise ? 0 : (size_t)(images * laid_bytes(conv) + 63) / 64 * 64;
+    const size_t laid = pointwise ? 0 : (size_t)(images * laid_bytes(conv) + SLACK + 63) / 64 * 64;
     /* The last chunk has fewer images, which are cut smaller. */
     size_t most = vt_gemm8_workspace_bytes(&gemm, threads);
     if (conv->batch % images != 0) {
@@ -306,7 +354,7 @@ static void run(const struct vt_conv8 *conv, const struct vt_conv8_data *data, s
 {
     const bool pointwise = conv->way == &vt_conv8_way_pointwise;
     const int64_t chunk = pointwise ? conv->batch : chunk_of(conv);
-    const size_t laid = pointwise ? 0 : (size_t)(chunk * laid_bytes(conv) + 63) / 64 * 64;
+    const size_t laid = pointwise ? 0 : (size_t)(chunk * laid_bytes(conv) + SLACK + 63) / 64 * 64;
     struct product product = {conv, data, 0, workspace};
     struct vt_gemm8 gemm;
     for (; product.first < conv->batch; product.first += chunk) {
