@@ -16,6 +16,8 @@
 #include "kernels/conv8/ways.h"
 
 #define NR VT_GEMM8_NR
+/* Pixels of a channel that are packed one after the other, several panels of them. */
+#define STRIP ((int64_t)4 * NR)
 /* Pixels that are copied at once, and bytes that this may read behind the last image. */
 #define PIECE 8
 #define SLACK 64
@@ -217,30 +219,42 @@ static void pack_patches(const void *ctx, int64_t batch, int64_t n0, int64_t nc,
     }
 }
 
-/* The same for a pointwise convolution, from the channels. The batch is (image, group). */
+/* Step `four` of a panel's `lanes` pixels at `in`, of a pointwise convolution. */
+static void pack_four(const struct vt_conv8 *conv, const uint8_t *in, int64_t four, int64_t lanes,
+                      uint8_t *to)
+{
+    const int64_t plane = conv8_volume(conv->in), left = conv8_ins(conv) - four * 4;
+    const uint8_t *rows[4];
+    if (left <= 0 || lanes < NR) {
+        memset(to, 0, (size_t)4 * NR);
+    }
+    if (left <= 0) {
+        return;
+    }
+    for (int64_t j = 0; j < 4; j++) {
+        rows[j] = in + (four * 4 + (j < left ? j : 0)) * plane;
+    }
+    vt_u8_interleave(rows, lanes, conv8_flip(conv), to);
+    if (left < 4) {
+        clear_missing(to, lanes, left);
+    }
+}
+
+/* The same for a pointwise convolution, from the channels. The batch is (image, group). Some panels
+ * at a time: channels lie far apart, what is taken of each should be lines of the cache. */
 static void pack_pixels(const void *ctx, int64_t batch, int64_t n0, int64_t nc, uint8_t *ret_packed)
 {
     const struct product *p = ctx;
     const struct vt_conv8 *conv = p->conv;
-    const int64_t fours = conv8_fours(conv), ins = conv8_ins(conv), plane = conv8_volume(conv->in);
-    const int64_t k4 = vt_gemm8_k4(conv->gemm, fours * 4);
-    const uint8_t *in = (const uint8_t *)p->data->input + batch * ins * plane + n0;
-    for (int64_t n = 0; n < nc; n += NR, in += NR) {
-        const int64_t lanes = nc - n < NR ? nc - n : NR;
-        for (int64_t four = 0; four < k4; four++, ret_packed += (ptrdiff_t)4 * NR) {
-            const uint8_t *rows[4];
-            if (four >= fours || lanes < NR) {
-                memset(ret_packed, 0, (size_t)4 * NR);
-            }
-            if (four >= fours) {
-                continue;
-            }
-            for (int64_t j = 0; j < 4; j++) {
-                rows[j] = in + (four * 4 + (four * 4 + j < ins ? j : 0)) * plane;
-            }
-            vt_u8_interleave(rows, lanes, conv8_flip(conv), ret_packed);
-            if (ins - four * 4 < 4) {
-                clear_missing(ret_packed, lanes, ins - four * 4);
+    const int64_t k4 = vt_gemm8_k4(conv->gemm, conv8_fours(conv) * 4), panel = k4 * 4 * NR;
+    const uint8_t *in =
+        (const uint8_t *)p->data->input + batch * conv8_ins(conv) * conv8_volume(conv->in) + n0;
+    for (int64_t n = 0; n < nc; n += STRIP) {
+        const int64_t end = nc - n < STRIP ? nc : n + STRIP;
+        for (int64_t four = 0; four < k4; four++) {
+            uint8_t *to = ret_packed + n / NR * panel + four * 4 * NR;
+            for (int64_t at = n; at < end; at += NR, to += panel) {
+                pack_four(conv, in + at, four, end - at < NR ? end - at : NR, to);
             }
         }
     }

@@ -12,6 +12,9 @@
 #define BLOCK_BYTES ((int64_t)256 << 10)
 /* Up to here A stays in the second-level cache while panels of B pass. */
 #define A_CACHED_BYTES ((size_t)768 << 10)
+/* Panels that pass one panel of A together fit the first-level cache beside it. */
+#define GROUP_BYTES ((int64_t)32 << 10)
+#define GROUP_MOST  4
 /* Work items a thread should get, so that drawing them evens out a slow core. */
 #define ITEMS_PER_THREAD 4
 
@@ -237,6 +240,16 @@ static void compute_tile(const struct block *block, int64_t m, int64_t n)
     finish_tile(block, m, rows, n, cols);
 }
 
+/* Panels of B that take turns on one panel of A, all in the first-level cache. So the tiles of a
+ * row, which share lines of the result, come one after the other, too. */
+static int64_t group_of(const struct block *block)
+{
+    const int64_t panel = block->k4 * 4 * NR;
+    const int64_t a_panel = block->k4 * 4 * block->gemm->kernel->mr;
+    const int64_t fit = panel > 0 ? (GROUP_BYTES - a_panel) / panel : 1;
+    return fit < 1 ? 1 : min_i64(fit, GROUP_MOST);
+}
+
 static void compute_block(const struct block *block)
 {
     const int64_t mr = block->gemm->kernel->mr;
@@ -245,9 +258,13 @@ static void compute_block(const struct block *block)
     (void)vt_gemm8_packed_size(block->gemm->kernel, block->m1 - block->m0, block->gemm->k,
                                &a_bytes);
     if (a_bytes <= A_CACHED_BYTES) {
-        for (int64_t n = block->n0; n < block->n1; n += NR) {
+        const int64_t group = group_of(block) * NR;
+        for (int64_t n = block->n0; n < block->n1; n += group) {
+            const int64_t end = min_i64(n + group, block->n1);
             for (int64_t m = block->m0; m < block->m1; m += mr) {
-                compute_tile(block, m, n);
+                for (int64_t at = n; at < end; at += NR) {
+                    compute_tile(block, m, at);
+                }
             }
         }
         return;
