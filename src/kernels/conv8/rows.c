@@ -50,8 +50,14 @@ static int64_t chunk_of(const struct vt_conv8 *conv)
 
 static void fill(uint8_t *out, int64_t pixels, uint8_t zero)
 {
-    if (pixels > 0) {
+    const uint8_t four[4] = {zero, zero, zero, zero};
+    if (pixels > 16) {
         memset(out, zero, (size_t)pixels * 4);
+        return;
+    }
+    /* Mostly one or two: a call would take longer. */
+    for (int64_t i = 0; i < pixels; i++) {
+        memcpy(out + 4 * i, four, 4);
     }
 }
 

@@ -34,6 +34,56 @@ static void interleave_16(const uint8_t *const rows[4], int64_t at, __m128i flip
     store(out + 48, _mm_unpackhi_epi16(ab_high, cd_high));
 }
 
+/* 8 columns. */
+static void interleave_8(const uint8_t *const rows[4], int64_t at, __m128i flip, uint8_t *out)
+{
+    __m128i x[4];
+    for (int j = 0; j < 4; j++) {
+        x[j] = _mm_loadl_epi64((const __m128i *)(const void *)(rows[j] + at));
+    }
+    const __m128i ab = _mm_xor_si128(_mm_unpacklo_epi8(x[0], x[1]), flip);
+    const __m128i cd = _mm_xor_si128(_mm_unpacklo_epi8(x[2], x[3]), flip);
+    store(out, _mm_unpacklo_epi16(ab, cd));
+    store(out + 16, _mm_unpackhi_epi16(ab, cd));
+}
+
+/* 4 columns. */
+static void interleave_4(const uint8_t *const rows[4], int64_t at, __m128i flip, uint8_t *out)
+{
+    __m128i x[4];
+    for (int j = 0; j < 4; j++) {
+        int32_t four;
+        memcpy(&four, rows[j] + at, sizeof(four));
+        x[j] = _mm_cvtsi32_si128(four);
+    }
+    const __m128i ab = _mm_unpacklo_epi8(x[0], x[1]), cd = _mm_unpacklo_epi8(x[2], x[3]);
+    store(out, _mm_xor_si128(_mm_unpacklo_epi16(ab, cd), flip));
+}
+
+/* Columns from `at` on, which are less than 16: the last ones a second time where that makes them
+ * whole pieces. Returns how far it got. */
+static int64_t interleave_rest(const uint8_t *const rows[4], int64_t at, int64_t n, __m128i flip,
+                               uint8_t *out)
+{
+    if (n >= 16) {
+        if (at < n) {
+            interleave_16(rows, n - 16, flip, out + 4 * (n - 16));
+        }
+        return n;
+    }
+    if (n >= 8) {
+        interleave_8(rows, 0, flip, out);
+        interleave_8(rows, n - 8, flip, out + 4 * (n - 8));
+        return n;
+    }
+    if (n >= 4) {
+        interleave_4(rows, 0, flip, out);
+        interleave_4(rows, n - 4, flip, out + 4 * (n - 4));
+        return n;
+    }
+    return at;
+}
+
 /* Columns c … c + 3, steps of four 0 … 3: a transposition of 4 by 4 words. */
 static void turn_4x4(const uint8_t *rows, int64_t stride, __m128i flip, uint8_t *out)
 {
@@ -58,6 +108,7 @@ void vt_u8_interleave(const uint8_t *const rows[4], int64_t n, uint8_t flip, uin
     for (; i + 16 <= n; i += 16) {
         interleave_16(rows, i, flips, out + 4 * i);
     }
+    i = interleave_rest(rows, i, n, flips, out);
 #endif
     for (; i < n; i++) {
         for (int j = 0; j < 4; j++) {
