@@ -394,12 +394,54 @@ static void test_rows(void **state)
         check_rows(&r, features[i % n], outputs[i / n % 4], i % 7 == 0 ? 2 : 1);
 }
 
+/* Sums that no factor brings into range, and factors that are no numbers, against the portable
+ * finish: all bits, and nothing beside the columns. */
+static void test_finish_extremes(void **state)
+{
+    static const float factors[] = {0.01f, 1e-8f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, -0.7f};
+    enum { ROWS = 8, WIDE = 48 };
+    _Alignas(64) int32_t sums[ROWS * VT_GEMM8_NR + WIDE];
+    int32_t bias[ROWS] = {0, 1, -1, 100000, INT32_MAX, INT32_MIN, 7, 8};
+    uint8_t residual[ROWS * WIDE], out[2][ROWS * WIDE];
+    struct random r = {77};
+    uint32_t all[SETS_MAX];
+    const int n = sets(all);
+    (void)state;
+    for (int trial = 0; trial < 400; trial++) {
+        const enum vt_dtype type = trial & 1 ? VT_I8 : VT_U8;
+        struct case_finish c;
+        finish_init(&r, &c, ROWS, type, (trial & 2) != 0, false, 1000);
+        c.f.bias = bias;
+        c.f.factor = factors;
+        for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+            sums[i] = (int32_t)(random_bits(&r) >> (32 + random_bits(&r) % 32));
+        for (size_t i = 0; i < sizeof(residual); i++)
+            residual[i] = (uint8_t)random_bits(&r);
+        struct vt_gemm8_tile tile = {.sums = sums,
+                                     .rows = ROWS,
+                                     .cols = (uint32_t)random_int(&r, 1, VT_GEMM8_NR),
+                                     .stride = WIDE,
+                                     .residual = residual};
+        memset(out, 0x55, sizeof(out));
+        tile.output = out[0];
+        vt_gemm8_kernel_find(0)->finish(&c.f, &tile);
+        for (int s = 1; s < n; s++) {
+            memset(out[1], 0x55, sizeof(out[1]));
+            tile.output = out[1];
+            vt_gemm8_kernel_find(all[s])->finish(&c.f, &tile);
+            assert_memory_equal(out[0], out[1], sizeof(out[0]));
+        }
+        finish_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_deep_convolution),
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_finish_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

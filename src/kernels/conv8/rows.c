@@ -196,8 +196,8 @@ static void pack_panel(const struct vt_conv8 *conv, const struct run *runs, int 
     for (int64_t image = 0; left > 0; image += depth) {
         for (int64_t kz = 0; kz < conv->kernel[0]; kz++) {
             for (int64_t ky = 0; ky < conv->kernel[1]; ky++) {
-                const int64_t row = image + kz * conv->dilation[0] * height +
-                                    ky * conv->dilation[1] * width;
+                const int64_t row =
+                    image + kz * conv->dilation[0] * height + ky * conv->dilation[1] * width;
                 for (int64_t kx = 0; kx < conv->kernel[2]; kx++, to += (ptrdiff_t)4 * NR) {
                     pack_step(runs, count, row + kx * conv->dilation[2] * 4, conv->stride[2],
                               --left == 0, to);
